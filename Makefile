@@ -8,7 +8,7 @@
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            list the statements of docs/statements.md that no test cites
-#   make prose N=30            docstring sentences with a pronoun in place of a noun: share by room, and the N worst
+#   make prose N=30            docstring sentences with a pronoun in place of a noun: share by folder, and the N worst
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and list those that no test notices;
 #                              only in files like ONLY='daemons/qmaster/decide/*'
 #   make keep-spool NAME=v2    keep the spool of this version in tests/data, for tests of later versions
@@ -21,6 +21,7 @@
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
 #   make packages              install both on a machine without the project, and run jobs
+#   make machines STEPS=       the Debian package on two virtual machines: units, reboots, power cuts, clocks (root, Debian 12; an hour)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with years of accounting records, and measure qacct
@@ -34,6 +35,7 @@
 #   make masters SEEDS=200 FROM=0  check that random shadows, takeovers, power failures and old files never give two masters
 #   make kills MINUTES=10 SEED=1     kill processes of a cell while tasks start and end: every task must run once
 #   make clusters              run Ray, Dask, MPICH and Jupyter in jobs, and lose a host during a map, on the test bed (root)
+#   make sites                a cell with IPv6 alone, with users of an LDAP server, and with homes that root cannot enter (root)
 #   make unmodified            run unmodified Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap on a cell
 #   make siege                 measure the effect of one user's attacks on another user of that cell
 #   make clean                 remove the files made by these targets in this directory
@@ -42,7 +44,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters sites unmodified machines simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -208,6 +210,10 @@ deb: drmaa
 packages: setup
 	@$(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 tests/integration/packages
 
+# not part of `make test`; STEPS="reboot stop" runs these alone on machines that are up
+machines: $(if $(STEPS),,deb)
+	@$(PYTHON) -m tests.machines $(STEPS)
+
 cell: hosts-can-be-made install
 	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"
 
@@ -256,6 +262,11 @@ kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
 
 # what these tests need is installed for them alone
+# what sites have beside the cell: IPv6 alone, a directory of users, homes that root cannot enter
+sites: setup
+	@$(PYTEST) -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
+	  $(patsubst %,tests/integration/test_%.py,ipv6 directory_server closed_homes)
+
 clusters: setup
 	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1 mpich==5.0.2" $(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
 	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py

@@ -2,7 +2,8 @@
 
 A real launcher and real shepherds in a spool directory of their own, driven by the execd's own task keeping in this
 process. Prints JSON. `jobs_per_s`: tasks of /bin/true from the first start to the last reported end, `cpu_ms_per_job` of
-launcher, shepherds, jobs and this process together, which a busy machine does not change. `shepherd_uss_mb`: unshared memory of
+launcher, shepherds, jobs and this process together, which a busy machine does not change; `cgroup_ms_per_job` and
+`cgroup_ratio`: what it is more with a cgroup for each job. `shepherd_uss_mb`: unshared memory of
 a waiting shepherd, the largest of ten; `shepherd_cpu_s`: its CPU time in ten seconds.
 `watching_percent`: share of one core that launcher, shepherds and execd take for so many sleeping jobs, with its parts:
 the CPU time of eight consecutive rounds of measuring usage, divided by their real distance, eight times
@@ -17,17 +18,22 @@ import json
 import os
 import pwd
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.cgroups import prepare_cgroups
 from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
 from gridengine.config.kinds import KINDS
+from gridengine.errors import UnavailableError
 from gridengine.protocols.delivery import Ended, Report, Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import read_execution
@@ -37,23 +43,24 @@ from gridengine.values.topology import Topology
 
 HOST = "bench"
 LOAD_REPORT_S = 40.0
-WARM_UP, ROUNDS = 4, 8
+WARM_UP, ROUNDS, CGROUP_ROUNDS = 4, 8, 5
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class ExecHost:
     """An exec host in this process, and its launcher beside it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, cgroups: bool) -> None:
         self.directory = directory
         site = HostSite(HOST, str(directory), "bench", directory / "spool")
         prepare_spool(site.spool)
         self.launcher = subprocess.Popen([sys.executable, "-m", "shepherd.launcher", str(site.spool)])
         self.ended: set[int] = set()
         self.news = asyncio.Event()
-        assigner = ResourceAssigner("bench", Topology.of([(0, 0, 0)]), permitted_processors())
+        assigner = ResourceAssigner(Topology.of([(0, 0, 0)]), permitted_processors(), partial(prepare_cgroups, site))
         self.tasks = Tasks(site, AttemptLog(site.spool / "tries", 1), self._report, assigner, lambda: None)
-        self.tasks.configuration = HostConfiguration.of({})
+        self.tasks.configuration = HostConfiguration.of({"execd_params": f"ENABLE_CGROUPS={cgroups}"})
+        assigner.configure(self.tasks.configuration)
         user = pwd.getpwuid(os.geteuid())
         self._owner = {"owner": user.pw_name, "uid": user.pw_uid, "group": "bench", "gid": user.pw_gid}
         self._queue = read_execution(KINDS["cluster_queue"].template("all.q").attributes())
@@ -69,7 +76,12 @@ class ExecHost:
         job = Job(job_id, "bench", submit_time=1.0, cwd=str(self.directory), binary=True, no_shell=True, **self._owner)  # type: ignore[arg-type]
         job.script_file, job.args = command[0], command[1:]
         job.stdout = job.stderr = (("", "/dev/null"),)
-        await self.tasks.start(Start(TaskKey(job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {}), (0, 0))
+        start = Start(TaskKey(job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {})
+        while True:
+            with suppress(UnavailableError):  # the launcher has just been started
+                await self.tasks.start(start, (0, 0))
+                return
+            await asyncio.sleep(0.1)
 
     async def until_ended(self, job_ids: set[int]) -> None:
         while not self.ended >= job_ids:
@@ -137,14 +149,14 @@ async def watching(host: ExecHost, sleepers: int) -> dict[str, float]:
     }
 
 
-async def measure(jobs: int, sleepers: int) -> dict[str, float]:
+async def measure(jobs: int, sleepers: int, cgroups: bool) -> dict[str, float]:
     directory = Path(tempfile.mkdtemp(prefix="ge-bench-"))
     directory.chmod(0o755)
-    host = ExecHost(directory)
+    host = ExecHost(directory, cgroups)
     client = asyncio.create_task(host.tasks.launcher.run())
     try:
         figures = await rate(host, jobs)
-        return figures | await watching(host, sleepers)
+        return figures | (await watching(host, sleepers) if sleepers else {})
     finally:
         await host.tasks.end_all(10)
         client.cancel()
@@ -153,12 +165,22 @@ async def measure(jobs: int, sleepers: int) -> dict[str, float]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def cost_of_cgroups(jobs: int) -> dict[str, float]:
+    """Processor time of a job with and without a cgroup, in turns: the medians of several rounds."""
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(CGROUP_ROUNDS):
+        for cgroups, figures in found.items():
+            figures.append(asyncio.run(measure(jobs, 0, cgroups))["cpu_ms_per_job"])
+    without, together = (statistics.median(figures) for figures in found.values())
+    return {"cgroup_ms_per_job": together - without, "cgroup_ratio": together / without}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="measure an exec host")
     parser.add_argument("--jobs", type=int, default=400)
     parser.add_argument("--sleepers", type=int, default=1000)
     options = parser.parse_args()
-    figures = asyncio.run(measure(options.jobs, options.sleepers))
+    figures = asyncio.run(measure(options.jobs, options.sleepers, cgroups=False)) | cost_of_cgroups(options.jobs)
     print(json.dumps({name: round(value, 3) for name, value in (figures | {"load": os.getloadavg()[0]}).items()}, indent=2))
 
 

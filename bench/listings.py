@@ -28,6 +28,7 @@ from gridengine.state.machines.job import JobSubmitted
 from gridengine.values.ranges import Ranges
 from tests.harness import Cell
 from tests.service_callbacks import IdleCallbacks
+from tools.launchers import start_of
 
 JOBS, HOSTS, RUNS = 10_000, 1_000, 5
 COMMANDS = """
@@ -70,7 +71,7 @@ def _job(number: int) -> Job:
 
 def command(command_line: list[str], environment: dict[str, str]) -> tuple[float, float, int, int]:
     """(s, processor s, peak in KB, bytes of output) of one process."""
-    program = f"{_PEAK}; import sys; sys.path.append({os.getcwd()!r}); from clients.{command_line[0]} import main; main()"
+    program = f"{_PEAK}; import sys; sys.path.append({os.getcwd()!r})\n{start_of(f'clients.{command_line[0]}')}"
     arguments = [sys.executable, "-IS", "-c", program, *command_line[1:]]
     begin = time.perf_counter()
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")

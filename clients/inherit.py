@@ -7,9 +7,10 @@ import os
 import time
 
 from clients import gdi, program
+from clients.ending_signals import SignalledError
 from clients.interactive_session import InteractiveSession
 from clients.submission import ReadSubmission
-from clients.terminal import SignalledError, Terminal
+from clients.terminal import Terminal
 from gridengine.options.option import OptionError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

@@ -6,7 +6,7 @@ texts and exit codes as other programs parse them (O).
 
 import os
 
-from clients import gdi, program
+from clients import program
 from clients.interactive_session import InteractiveSession
 from clients.progress import records_of
 from clients.submission import ReadSubmission, read_submission, submit_request
@@ -16,10 +16,12 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
+    from clients.ending_signals import EndingSignals
+
 _FAILED = 1
 
 
-def submit_interactive(command: str, kind: str, job: ReadSubmission) -> "tuple[int, str] | int":
+def submit_interactive(command: str, kind: str, job: ReadSubmission, signals: "EndingSignals") -> "tuple[int, str] | int":
     """Submit; the job's id and name, or the exit status of a command without a job to wait for."""
     if job.settings.get("help"):
         return program.show_help(command)
@@ -35,7 +37,7 @@ def submit_interactive(command: str, kind: str, job: ReadSubmission) -> "tuple[i
 
         program.show([unsubmitted_job_text(request)])
         return 0
-    answer = gdi.change("submit", request)
+    answer = signals.submit(request)
     if answer.data is None:
         status = program.show_answers(answer)
         is_verification = request.get("verify") in ("v", "p")
@@ -54,25 +56,27 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
     if "attach" in job.settings:
         return _attach(job.settings["attach"])
     verbose = command == "qlogin" or bool(job.settings.get("verbose"))
-    from clients.terminal import SignalledError, Terminal
+    from clients.ending_signals import SignalledError
+    from clients.terminal import Terminal
 
     terminal = Terminal()
-    terminal.watch_signals(deferred=True)  # until the number is known, without which the job cannot be deleted
+    terminal.watch_signals()
     session: InteractiveSession | None = None
     try:
-        submitted = submit_interactive(command, kind_of(job), job)
+        submitted = submit_interactive(command, kind_of(job), job, terminal.signals)
         if isinstance(submitted, int):
             return submitted
         job_id, name = submitted
         session = InteractiveSession(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
-        terminal.deliver_signals()
+        terminal.signals.deliver()
         if verbose:
             report_submission(job_id, name)
         return session.run() if wait_for_start(command, job_id, verbose) else _FAILED
     except SignalledError as interruption:
         if session is not None:
             return session.end_after_signal(interruption.number)
-        program.print_error("it is not known whether the job was submitted")
+        if interruption.text:
+            program.print_error(interruption.text)
         return 128 + interruption.number
 
 
@@ -93,7 +97,8 @@ def wait_for_start(command: str, job_id: int, verbose: bool) -> bool:
 
 def _attach(target: str) -> int:
     """qrsh -attach: continue a session that another client has left, or take it over."""
-    from clients.terminal import SignalledError, Terminal
+    from clients.ending_signals import SignalledError
+    from clients.terminal import Terminal
 
     if not target.isdigit():
         raise OptionError(f'-attach: "{target}" is no job id')

@@ -142,7 +142,7 @@ class InteractiveSession:
         """End the job, by its session if there is a connection, and by a deletion as of qdel."""
         is_sent = self._pump.send_end()
         try:
-            gdi.call("delete_jobs", {"targets": [str(self._job_id)]})
+            self._terminal.signals.delete(self._job_id)
         except gdi.Unreachable:
             if not is_sent:
                 raise

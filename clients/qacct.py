@@ -208,7 +208,3 @@ def _report_missing(fields: "Fields", seen: "set[str]") -> int:
     for number in missing:
         program.print_error(f"error: job id {number} not found")
     return 1 if missing else 0
-
-
-def main() -> int:
-    return program.run("qacct", qacct)

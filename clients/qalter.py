@@ -41,7 +41,3 @@ def qalter(arguments: list[str]) -> int:
     if not bodies:
         return program.report_misuse("qalter", "qalter: no jobs are named")
     return program.requests_for_jobs("alter_jobs", bodies)
-
-
-def main() -> int:
-    return program.run("qalter", qalter)

@@ -3,7 +3,6 @@
 Owns the order: the options of a call are carried out in sequence.
 """
 
-
 from clients import configure, program
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 from gridengine.options.option import OptionError, options_of, read_options
@@ -40,48 +39,43 @@ def qconf(arguments: list[str]) -> int:
     return status
 
 
-#: verb -> the function that carries it out, given kind and values; a row loads its module when it is called
-HANDLERS: "dict[str, Callable[[], Callable[[str, list[str]], int]]]" = {
-    "show": lambda: configure.show.show,
-    "list": lambda: configure.show.show_list,
-    "tree": lambda: configure.show.show_group_tree,
-    "resolved": lambda: configure.show.show_group_hosts,
-    "search": lambda: configure.show.search,
-    "detached": lambda: configure.show.show_detached,
-    "add": lambda: configure.change.add_edited,
-    "modify": lambda: configure.change.modify_edited,
-    "add_names": lambda: configure.change.add_names,
-    "add_file": lambda: configure.change.add_from_files,
-    "modify_file": lambda: configure.change.modify_from_files,
-    "delete": lambda: configure.change.delete,
-    "clean": lambda: configure.change.clean,
-    "add_users": lambda: configure.attributes.add_users,
-    "delete_users": lambda: configure.attributes.delete_users,
-    "drawn": lambda: configure.share_tree.draw,
-    "nodes": lambda: configure.share_tree.show_nodes,
-    "add_nodes": lambda: configure.share_tree.add_nodes,
-    "modify_nodes": lambda: configure.share_tree.modify_nodes,
-    "delete_nodes": lambda: configure.share_tree.delete_nodes,
-    "clear_usage": lambda: configure.share_tree.clear_usage,
-    "scheduler_host": lambda: configure.daemons.show_scheduler_host,
-    "list_event_clients": lambda: configure.daemons.list_event_clients,
-    "end_event_clients": lambda: configure.daemons.end_event_clients,
-    "start_thread": lambda: configure.daemons.start_thread,
-    "shutdown": lambda: configure.daemons.shut_down,
-    "shutdown_jobs": lambda: configure.daemons.shut_down_with_jobs,
-    "monitor": lambda: configure.daemons.monitor_scheduling,
+#: verb -> what carries it out, given kind and values; a row loads its module when it is called
+HANDLERS: "dict[str, Callable[[str, list[str]], int]]" = {
+    "help": lambda kind, values: program.show_help("qconf"),
+    "show": lambda kind, values: configure.show.show(kind, values),
+    "list": lambda kind, values: configure.show.show_list(kind),
+    "tree": lambda kind, values: configure.show.show_group_tree(values[0]),
+    "resolved": lambda kind, values: configure.show.show_group_hosts(values[0]),
+    "search": lambda kind, values: configure.show.search(values),
+    "detached": lambda kind, values: program.request("config_detached", {}),  # settings of queues that no host uses (QF-16)
+    "add": lambda kind, values: configure.change.add_edited(kind, values),
+    "modify": lambda kind, values: configure.change.modify_edited(kind, values),
+    "add_names": lambda kind, values: configure.change.add_names(kind, values),
+    "add_file": lambda kind, values: configure.change.send_files("add", kind, values),
+    "modify_file": lambda kind, values: configure.change.send_files("modify", kind, values),
+    "delete": lambda kind, values: configure.change.delete(kind, values),
+    "clean": lambda kind, values: configure.change.clean(values),
+    "add_users": lambda kind, values: configure.attributes.change_users("add", values),
+    "delete_users": lambda kind, values: configure.attributes.change_users("delete", values),
+    "drawn": lambda kind, values: configure.share_tree.draw(),
+    "nodes": lambda kind, values: configure.share_tree.show_nodes(values),
+    "add_nodes": lambda kind, values: configure.share_tree.change_nodes("add", values),
+    "modify_nodes": lambda kind, values: configure.share_tree.change_nodes("modify", values),
+    "delete_nodes": lambda kind, values: configure.share_tree.change_nodes("delete", values),
+    "clear_usage": lambda kind, values: configure.share_tree.clear_usage(values),
+    "scheduler_host": lambda kind, values: configure.daemons.show_scheduler_host(),
+    "list_event_clients": lambda kind, values: configure.daemons.list_event_clients(),
+    "end_event_clients": lambda kind, values: configure.daemons.end_event_clients(values),
+    "start_thread": lambda kind, values: configure.daemons.start_thread(values),
+    "shutdown": lambda kind, values: configure.daemons.shut_down(kind, values),
+    "shutdown_jobs": lambda kind, values: configure.daemons.shut_down(kind, values, kill_jobs=True),
+    "monitor": lambda kind, values: program.request("monitor_scheduling", {}),  # writes common/schedd_runlog (QF-35)
 }
 
 
 def _carry_out(verb: str, kind: str, values: list[str]) -> int:
     """One option."""
-    if verb == "help":
-        return program.show_help("qconf")
     if kind in ("attribute", "attribute_file"):
         attributes = configure.attributes
         return (attributes.change if kind == "attribute" else attributes.change_by_file)(verb, values)
-    return HANDLERS[verb]()(kind, values)
-
-
-def main() -> int:
-    return program.run("qconf", qconf)
+    return HANDLERS[verb](kind, values)

@@ -11,7 +11,3 @@ def qdel(arguments: list[str]) -> int:
     if not bodies:
         return program.report_misuse("qdel", "qdel: no jobs are named")
     return program.requests_for_jobs("delete_jobs", bodies)
-
-
-def main() -> int:
-    return program.run("qdel", qdel)

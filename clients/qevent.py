@@ -119,7 +119,3 @@ def _run_scripts(triggers: list[tuple[str, str]], key: tuple[str, int, int]) -> 
                 os.waitpid(spawn([script, event, str(job_id), str(task_id)]), 0)
             except OSError as error:
                 program.print_error(f"qevent: cannot run {script}: {error.strerror}")
-
-
-def main() -> int:
-    return program.run("qevent", qevent)

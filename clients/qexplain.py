@@ -131,7 +131,3 @@ def _pending_lines(job: "dict[str, Any]", head: str) -> "Iterator[str]":
             yield f"       qalter {change['options']} {job['id']}"
     if job.get("expected_start"):
         yield f"  expected start: {long_date(job['expected_start'])} at the latest, if no job of higher priority comes"
-
-
-def main() -> int:
-    return program.run("qexplain", qexplain)

@@ -15,7 +15,3 @@ def change_holds(name: str, arguments: list[str], release: bool) -> int:
 
 def qhold(arguments: list[str]) -> int:
     return change_holds("qhold", arguments, release=False)
-
-
-def main() -> int:
-    return program.run("qhold", qhold)

@@ -30,7 +30,3 @@ def qhost(arguments: list[str]) -> int:
     output = output_of(fields)
     output.write(output.hosts(data, fields))
     return 0
-
-
-def main() -> int:
-    return program.run("qhost", qhost)

@@ -1,6 +1,5 @@
 """qlogin: a login shell on an exec host, in this terminal. Source: sge_submit(1) qlogin; IA-2."""
 
-from clients import program
 from clients.interactive import run_session
 from clients.submission import ReadSubmission
 from gridengine.options.option import OptionError
@@ -15,7 +14,3 @@ def _kind(job: ReadSubmission) -> str:
     if job.operands:
         raise OptionError(f'"{job.operands[0]}" is no option, and qlogin takes no command')
     return "qlogin"
-
-
-def main() -> int:
-    return program.run("qlogin", qlogin)

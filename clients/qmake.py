@@ -174,7 +174,3 @@ def _become(argv: list[str]) -> int:
         execute(shutil.which(argv[0]) or argv[0], argv, os.environ)
     except OSError as error:
         raise program.CommandError(f"qmake: cannot run {argv[0]}: {error.strerror}", 127) from None
-
-
-def main() -> int:
-    return program.run("qmake", qmake)

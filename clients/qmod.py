@@ -17,7 +17,3 @@ def qmod(arguments: list[str]) -> int:
     for change in changes:
         status = program.request("change_states", {**change, **fields}) or status
     return status
-
-
-def main() -> int:
-    return program.run("qmod", qmod)

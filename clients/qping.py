@@ -5,11 +5,11 @@ transport, which authenticates the caller. The qmaster knows the state of an exe
 """
 
 import os
-import socket
 import sys
 import time
 
 from clients import gdi, program
+from gridengine import addresses
 from gridengine.errors import UnavailableError
 from gridengine.options.ping import PING_OPTIONS
 
@@ -35,8 +35,8 @@ def qping(arguments: list[str]) -> int:
     if len(operands) != 4 or not (operands[1].isdecimal() and 0 < int(operands[1]) < 65536 and operands[3].isdecimal()):
         return program.report_misuse("qping", "qping: host, port, name and id are needed")
     host, port, name, number = operands
-    address = _address(host)
-    if not address:
+    known = list(addresses.host_addresses((host,)))
+    if not known:
         program.print_error(f"could not resolve hostname {host}")
         return 1
     unique = host if "noalias" in fields else _unique_name(host)
@@ -44,7 +44,7 @@ def qping(arguments: list[str]) -> int:
     while True:
         attempts += 1
         try:
-            state = _query(unique, address, int(port), name, number)
+            state = _query(unique, known, int(port), name, number)
             _print(state, attempts, f"{unique}/{name}/{number}", int(port), "info" in fields or "full" in fields)
         except PingError as error:
             for line in error.lines:
@@ -58,13 +58,6 @@ def qping(arguments: list[str]) -> int:
         time.sleep(fields.get("interval", 0) or 1)
 
 
-def _address(host: str) -> str:
-    try:
-        return str(socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
-    except OSError:
-        return ""
-
-
 def _unique_name(host: str) -> str:
     """The name that host_aliases gives a host. Source: host_aliases(5)."""
     try:
@@ -75,11 +68,11 @@ def _unique_name(host: str) -> str:
     return next((names[0] for names in lines if host.lower() in map(str.lower, names)), host)
 
 
-def _query(host: str, address: str, port: int, name: str, number: str) -> "dict[str, Any]":
+def _query(host: str, known: "list[str]", port: int, name: str, number: str) -> "dict[str, Any]":
     """The state of a daemon. Raises NoReplyError, gdi.Unreachable."""
     if name != "execd":  # which has no port of its own
         try:
-            socket.create_connection((address, port), _CONNECT_S).close()
+            addresses.connect(known, port, _CONNECT_S).close()
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise PingError(f"got select error: {reason}") from None
@@ -112,7 +105,3 @@ def _print(state: "dict[str, Any]", attempts: int, endpoint: str, port: int, ful
         ("Monitor", state["monitor"] or "disabled"),
     )
     program.show([f"{now}:\n", *(f"{f'{label}:':<26}{value}\n" for label, value in rows), "\n\n"])
-
-
-def main() -> int:
-    return program.run("qping", qping)

@@ -25,7 +25,3 @@ def qquota(arguments: list[str]) -> int:
         fields.pop(name, None)
     output.write(output.quotas(program.read("status", {"quotas": fields})["quotas"]))
     return 0
-
-
-def main() -> int:
-    return program.run("qquota", qquota)

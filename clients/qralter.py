@@ -31,7 +31,3 @@ def qralter(arguments: list[str]) -> int:
 
         check_users(users)
     return program.request("alter_reservations", {"targets": targets, "changes": target.request})
-
-
-def main() -> int:
-    return program.run("qralter", qralter)

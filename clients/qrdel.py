@@ -13,7 +13,3 @@ def qrdel(arguments: list[str]) -> int:
     body = {"targets": targets, "users": fields.get("users", [])}
     body |= {name: True for name in ("force", "series") if name in fields}
     return program.request("delete_reservations", body)
-
-
-def main() -> int:
-    return program.run("qrdel", qrdel)

@@ -22,7 +22,3 @@ def qresub(arguments: list[str]) -> int:
     if not targets:
         return program.report_misuse("qresub", "qresub: no jobs are named")
     return program.requests_for_jobs("resubmit_jobs", [{"targets": targets, "holds": target.request.get("holds", "")}])
-
-
-def main() -> int:
-    return program.run("qresub", qresub)

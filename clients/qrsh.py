@@ -1,6 +1,5 @@
 """qrsh: run a command, or a login shell, on an exec host, in this terminal. Source: sge_submit(1) qrsh; statements IA, SO-24."""
 
-from clients import program
 from clients.interactive import run_session
 from clients.submission import ReadSubmission
 
@@ -12,7 +11,3 @@ def qrsh(arguments: list[str]) -> int:
 
 def _kind(job: ReadSubmission) -> str:
     return "qrsh" if job.operands else "qrlogin"
-
-
-def main() -> int:
-    return program.run("qrsh", qrsh)

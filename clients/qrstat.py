@@ -49,7 +49,3 @@ def _hint_at_lost_hosts(reservation: "dict[str, Any]") -> None:
     else:
         remedy = f"qralter -heal y {reservation['id']} moves its slots to other hosts"
     program.hint(f"reservation {reservation['id']}: one of its hosts is lost (qhost); {remedy}")
-
-
-def main() -> int:
-    return program.run("qrstat", qrstat)

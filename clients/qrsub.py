@@ -49,7 +49,3 @@ def _list_windows(target: Submission) -> int:
     program.show(windows(free) if free else ())
     sys.stdout.flush()
     return program.show_answers(answer)
-
-
-def main() -> int:
-    return program.run("qrsub", qrsub)

@@ -125,7 +125,3 @@ def _label(row: "Row") -> str:
 def _date_text(moment: float) -> str:
     """A time as qstat prints it."""
     return time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(moment))
-
-
-def main() -> int:
-    return program.run("qsched", qsched)

@@ -16,7 +16,3 @@ def qselect(arguments: list[str]) -> int:
         return 0 if data["queues"] else 1
     program.show(f"{row['name']}\n" for row in data["queues"])
     return 0 if data["queues"] else 1
-
-
-def main() -> int:
-    return program.run("qselect", qselect)

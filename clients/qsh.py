@@ -5,14 +5,13 @@ The window belongs to the job: this command ends when the job has been dispatche
 
 import os
 
-from clients import program
 from clients.interactive import report_submission, submit_interactive, wait_for_start
 from clients.program import CommandError
 from clients.submission import ReadSubmission, read_submission
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from clients.waiting import WaitingCommand
+    from clients.ending_signals import EndingSignals
 
 
 def qsh(arguments: list[str]) -> int:
@@ -20,17 +19,17 @@ def qsh(arguments: list[str]) -> int:
     job = read_submission("qsh", arguments)
     if not (job.settings.get("help") or job.settings.get("verify")):
         _check_display(job)
-    from clients.waiting import run_interruptible
+    from clients.ending_signals import run_interruptible
 
-    return run_interruptible(lambda waiting: _submit(job, waiting))
+    return run_interruptible(lambda signals: _submit(job, signals))
 
 
-def _submit(job: ReadSubmission, waiting: "WaitingCommand") -> int:
-    submitted = submit_interactive("qsh", "qsh", job)
+def _submit(job: ReadSubmission, signals: "EndingSignals") -> int:
+    submitted = submit_interactive("qsh", "qsh", job, signals)
     if isinstance(submitted, int):
         return submitted
     report_submission(*submitted)
-    waiting.submitted(submitted[0])
+    signals.deliver()
     return 0 if wait_for_start("qsh", submitted[0], verbose=True) else 1
 
 
@@ -42,7 +41,3 @@ def _check_display(job: ReadSubmission) -> None:
         raise CommandError("error: no DISPLAY variable found with interactive job", 1)
     if display.startswith(("unix:", ":")):
         raise CommandError(f'error: the display "{display}" is a local one: -display needs the name of a host, as in host:0', 1)
-
-
-def main() -> int:
-    return program.run("qsh", qsh)

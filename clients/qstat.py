@@ -107,7 +107,3 @@ def _job_details(fields: "Fields") -> int:
         program.print_error(target)
     program.print_end_hints(data["unknown"])
     return 0 if data["jobs"] else 1
-
-
-def main() -> int:
-    return program.run("qstat", qstat)

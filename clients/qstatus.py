@@ -159,7 +159,3 @@ def _age(seconds: float) -> str:
     """`-1d 02:03:04`."""
     whole = max(0, int(seconds))
     return f"-{whole // 86400}d {whole // 3600 % 24:02}:{whole // 60 % 60:02}:{whole % 60:02}"
-
-
-def main() -> int:
-    return program.run("qstatus", qstatus)

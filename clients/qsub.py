@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-    from clients.waiting import WaitingCommand
+    from clients.ending_signals import EndingSignals
 
 
 def qsub(arguments: list[str]) -> int:
@@ -23,16 +23,16 @@ def qsub(arguments: list[str]) -> int:
     if job.settings.get("verify"):
         return _verify(request)
     if job.settings.get("sync") or job.target.request.get("now"):
-        from clients.waiting import run_interruptible
+        from clients.ending_signals import run_interruptible
 
-        return run_interruptible(lambda waiting: _submit(job, request, waiting))
+        return run_interruptible(lambda signals: _submit(job, request, signals))
     return _submit(job, request, None)
 
 
-def _submit(job: ReadSubmission, request: "dict[str, Any]", waiting: "WaitingCommand | None") -> int:
+def _submit(job: ReadSubmission, request: "dict[str, Any]", signals: "EndingSignals | None") -> int:
     """Submit, and wait if the options request it; the exit status."""
     try:
-        answer = gdi.change("submit", request)
+        answer = signals.submit(request) if signals else gdi.change("submit", request)
     except gdi.Unreachable as error:
         return _report_refusal(gdi.Answer(1, [["error", str(error)]], None), is_verification=False)
     if answer.data is None:
@@ -40,7 +40,7 @@ def _submit(job: ReadSubmission, request: "dict[str, Any]", waiting: "WaitingCom
     if not sys.stderr.isatty():  # scripts read what is printed: hints are for people
         answer.answers = [entry for entry in answer.answers if entry[0] != "hint"]
     program.show_answers(answer)
-    return _finish_submission(job, answer.data, waiting)
+    return _finish_submission(job, answer.data, signals)
 
 
 def _verify(request: "dict[str, Any]") -> int:
@@ -65,7 +65,7 @@ def _report_refusal(answer: gdi.Answer, is_verification: bool) -> int:
     return answer.status or 1
 
 
-def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", waiting: "WaitingCommand | None") -> int:
+def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", signals: "EndingSignals | None") -> int:
     """Print the number of the job, then wait for the job if the options request it; the exit status."""
     job_id, tasks = data["job_id"], data.get("tasks", "")
     label = f"{job_id}.{tasks}" if tasks else str(job_id)
@@ -73,13 +73,13 @@ def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", waiting: "Wa
         print(label)
     else:
         program.show([f'Your job{"-array" if tasks else ""} {label} ("{data["name"]}") has been submitted\n'])
-    if waiting is not None:
+    if signals is not None:
         sys.stdout.flush()
-        waiting.submitted(job_id)
+        signals.deliver()
     if sys.stderr.isatty():
         sys.stdout.flush()
         _print_pending_reason(job_id)
-    if waiting is None:
+    if signals is None:
         return 0
     settings, immediate = job.settings, bool(job.target.request.get("now"))
     return _wait(job_id, label, bool(settings.get("sync")), immediate, terse=bool(settings.get("terse")))
@@ -160,7 +160,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return str(number)
-
-
-def main() -> int:
-    return program.run("qsub", qsub)

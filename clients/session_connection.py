@@ -9,7 +9,7 @@ import socket
 import ssl
 
 from clients import gdi
-from clients.addresses import host_addresses
+from gridengine import addresses
 from gridengine.errors import RefusalError, plain_fault
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -34,7 +34,7 @@ def connect(location: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ss
 
     Raises SessionRefusedError, or OSError when the host cannot be reached.
     """
-    plain = socket.create_connection((_address(location["host"]), location["port"]), timeout=_CONNECT_S)
+    plain = addresses.connect(_addresses(location["host"]), location["port"], _CONNECT_S)
     try:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -79,8 +79,8 @@ def _line(connection: ssl.SSLSocket) -> bytes:
     return line
 
 
-def _address(host: str) -> str:
-    """The address at which a host's daemons listen, by its name or an alias of it; the name when none resolves here.
+def _addresses(host: str) -> "list[str]":
+    """The addresses at which a host's daemons may listen, by its name or an alias of it; the name when none resolves here.
 
     Source: host_aliases(5).
     """
@@ -92,4 +92,4 @@ def _address(host: str) -> str:
                     aliases += names[1:]
     except OSError:
         pass
-    return next(iter(host_addresses(host, aliases)), host)
+    return list(addresses.host_addresses((host, *aliases))) or [host]

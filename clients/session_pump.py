@@ -9,7 +9,8 @@ import os
 import select
 import ssl
 
-from clients.terminal import HUNG_UP, SignalledError, Terminal
+from clients.ending_signals import SignalledError
+from clients.terminal import HUNG_UP, Terminal
 from gridengine.errors import GridEngineError
 from gridengine.protocols import session
 from gridengine.protocols.session import BrokenSessionError, Inbox, Outbox

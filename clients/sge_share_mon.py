@@ -76,7 +76,3 @@ def _text(given: "dict[str, Any]", name: str, value: "Any") -> str:
     if name in _TEXTS:
         return str(given.get("format", "%s") % value)
     return f"{value:.6f}" if isinstance(value, float) else str(value)
-
-
-def main() -> int:
-    return program.run("sge_share_mon", sge_share_mon)

@@ -1,13 +1,13 @@
 """The user's terminal, or the standard streams of this process, during a session.
 
-Owns raw mode and its restoration, the window's size, the signals that concern a session. Called by `interactive`.
+Owns raw mode and its restoration, the window's size and the signals about both. Called by `interactive`.
 """
 
 import os
 import signal
 import termios
 
-from gridengine.errors import GridEngineError
+from clients.ending_signals import EndingSignals
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -27,60 +27,29 @@ _INPUT_FLAGS = (
     | termios.ICRNL
     | termios.IXON
 )
-#: seconds for which a signal is deferred: a qmaster that hangs must not hold the user
-_DEFERRAL_S = 5
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-class SignalledError(GridEngineError):
-    """A signal ends this command."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        super().__init__(number)
-
-
 class Terminal:
-    """`attention`: a descriptor that becomes readable when the window or the job control state may have changed."""
+    """`signals`: those that end the command.
+
+    `attention`: a descriptor that becomes readable when the window or the job control state may have changed.
+    """
 
     def __init__(self) -> None:
         self.attention, self._writing = os.pipe()
         for descriptor in (self.attention, self._writing):
             os.set_blocking(descriptor, False)
         self._saved: list[Any] | None = None
-        self._is_deferring, self._deferred = False, 0
+        # under nohup SIGHUP stays ignored
+        self.signals = EndingSignals(tuple(each for each in _ENDING_SIGNALS if signal.getsignal(each) != signal.SIG_IGN))
 
-    def watch_signals(self, deferred: bool = False) -> None:
-        """Install the handlers: ending signals raise SignalledError at any point of this process.
-
-        `deferred`: the first signal takes effect at `deliver_signals`, or some seconds later. A second signal takes effect at
-        once, and further signals are ignored.
-        """
-        self._is_deferring = deferred
-        for number in _ENDING_SIGNALS:
-            if signal.getsignal(number) != signal.SIG_IGN:  # nohup
-                signal.signal(number, self._interrupt)
+    def watch_signals(self) -> None:
+        """Install the handlers: an ending signal raises SignalledError, see `EndingSignals`."""
+        self.signals.watch()
         signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background a read fails instead of stopping everything
         for number in (signal.SIGWINCH, signal.SIGCONT):
             signal.signal(number, self._handle_signal)
-
-    def deliver_signals(self) -> None:
-        """Defer no more signals. Raises SignalledError if a signal was received before."""
-        self._is_deferring = False
-        signal.alarm(0)
-        if self._deferred:
-            raise SignalledError(self._deferred)
-
-    def _interrupt(self, number: int, frame: object) -> None:
-        if self._is_deferring and not self._deferred:
-            self._deferred = number
-            signal.signal(signal.SIGALRM, self._interrupt)
-            signal.alarm(_DEFERRAL_S)
-            return
-        if self._is_deferring:
-            for each in _ENDING_SIGNALS:
-                signal.signal(each, signal.SIG_IGN)
-        raise SignalledError(self._deferred or number)
 
     def _handle_signal(self, number: int, frame: object) -> None:
         if number == signal.SIGCONT and self._saved is not None:

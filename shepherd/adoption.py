@@ -12,15 +12,18 @@ import signal
 import time
 from pathlib import Path
 
+from gridengine.files.incarnation import incarnation
 from gridengine.protocols.task_file import CONFIG, PRIVATE_CONFIG, TaskFileError
 from gridengine.usage.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
 from shepherd import containment, preparation, process_tree, task_files
 from shepherd.config import read_config
+from shepherd.host_end import HOST_REBOOTED
 from shepherd.identity import IdentityError, owner
 from shepherd.usage import JobUsage
 
 #: the time of the first existing file is the best estimate of the start of the job
 _RUNTIME_FILES = (task_files.JOB_PID, task_files.SCRATCH, task_files.PID, task_files.USAGE, task_files.TRACE)
+_SHEPHERD_DIED = "the shepherd died before it could report the end of the job"
 _ROUNDS, _ROUND_S = 50, 0.01  # time that killed processes may keep their cgroup busy
 
 
@@ -36,8 +39,14 @@ def _is_of_earlier_boot(directory: Path) -> bool:
     """Whether the task was to start before the host was booted: its files, even `pid`, may not have reached the disk."""
     if directory.name.startswith("."):
         return False  # an incomplete task, which the execd removes
-    written = _configured_at(directory)
-    return 0 < written < process_tree.boot_time()
+    return _was_booted_since(directory, _configured_at(directory))
+
+
+def _was_booted_since(directory: Path, at: float) -> bool:
+    """Whether the host was booted after the start of a task. `at`: that start, epoch s, 0 for none: for a task of an earlier
+    release, and not reliable where the clock was set."""
+    known = task_files.read_incarnation(directory)
+    return known != incarnation() if known else 0 < at < process_tree.boot_time()
 
 
 def _configured_at(directory: Path) -> float:
@@ -111,7 +120,7 @@ def _last_known_record(directory: Path) -> dict[str, object]:
         "failed": failed,
         "exit_status": 128 + signal.SIGKILL if had_started else 0,
         "signal": int(signal.SIGKILL) if had_started else 0,
-        "reason": task_files.stamped("the shepherd died before it could report the end of the job"),
+        "reason": task_files.stamped(HOST_REBOOTED if failed == HOST_CRASHED else _SHEPHERD_DIED),
         "start_time": start,
         "end_time": end or time.time(),
         "usage": usage | {name: value for name, value in sample.items() if name in usage},
@@ -129,7 +138,7 @@ def _modified_at(path: Path) -> float:
 
 def _failed_code(directory: Path, had_started: bool) -> int:
     claimed = _modified_at(directory / task_files.PID)
-    if 0 < (claimed or _configured_at(directory)) < process_tree.boot_time():
+    if _was_booted_since(directory, claimed or _configured_at(directory)):
         return HOST_CRASHED
     if not claimed:
         return BEFORE_PID

@@ -1,52 +1,69 @@
 """Containment of a job's processes besides their descent: a cgroup, or an additional group id (EX-6).
 
 Cgroup and group id are extras: the shepherd finds all processes by descent. A cgroup adds killing in one operation, exact
-CPU time and a limit on memory; by cgroup and group id the launcher finds the processes of a job whose shepherd was killed.
-The group id is claimed from gid_range by a link in the spool directory. Unlike in 8.1.9 no process is ever killed for its
-group alone: another execd may use the same range (`adoption` has the further conditions).
+CPU time, the memory in use and limits (`cgroup_limits`); by cgroup and group id (`group_ids`) the launcher finds the processes
+of a job whose shepherd was killed. Tasks of a parallel job on one host have cgroups in one cgroup of the job, which has the
+limits: together they get no more than the job's slots there (adr/0210).
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from gridengine.errors import GridEngineError
-from shepherd import task_files
+from shepherd import cgroup_limits, group_ids, task_files
+from shepherd.cgroup_limits import CgroupSetting, put
 from shepherd.process_tree import stat_fields
 
-CLAIMS = "addgrpids"
-
-
-class NoGroupLeftError(GridEngineError):
-    """All ids of gid_range are in use on this host (failed code 38)."""
+_KILL_ROUNDS = 20  # where nothing keeps processes from forking while they are killed one after the other
+_MAKE_ROUNDS = 5  # where another task of the job removes the cgroup of the job at the same time
 
 
 class Containment:
-    """One task's cgroup directories (none, one of v2, or several of v1) and its additional group id, if any."""
+    """One task's cgroup directories (none, one of v2, or several of v1) and its additional group id, if any.
 
-    def __init__(self, cgroups: list[Path], gid: int | None) -> None:
+    `outer`: the directories of its job, which has the limits, where they are not the task's own.
+    """
+
+    def __init__(self, cgroups: list[Path], gid: int | None, outer: Sequence[Path] = ()) -> None:
         self.cgroups = cgroups
         self.gid = gid
+        self.outer = outer
+
+    @property
+    def _limited(self) -> Sequence[Path]:
+        return self.outer or self.cgroups
 
     def enter(self) -> None:
         """Put this process, and all that it will fork, into the cgroup."""
         for cgroup in self.cgroups:
-            _put(cgroup / "cgroup.procs", "0")
+            put(cgroup / "cgroup.procs", "0")
 
     def kill(self) -> None:
-        """Kill all processes in the cgroup; with v1 they are frozen meanwhile, since v1 can only kill them one after the
-        other."""
-        for cgroup in self.cgroups:
-            if (cgroup / "cgroup.kill").exists():
-                _put(cgroup / "cgroup.kill", "1")
-            elif (cgroup / "freezer.state").exists():
-                _put(cgroup / "freezer.state", "FROZEN")
-                for pid in (cgroup / "cgroup.procs").read_text().split():
-                    _kill(int(pid))
-                _put(cgroup / "freezer.state", "THAWED")
+        """Kill all processes in the cgroup. Where the kernel does not do that itself they are frozen meanwhile; without a
+        freezer they are killed until there is none."""
+        atomic = next((each for each in self.cgroups if (each / "cgroup.kill").exists()), None)
+        if atomic is not None:
+            put(atomic / "cgroup.kill", "1")
+            return
+        for name, freeze, thaw in (("freezer.state", "FROZEN", "THAWED"), ("cgroup.freeze", "1", "0")):
+            for cgroup in self.cgroups:
+                if (cgroup / name).exists():
+                    put(cgroup / name, freeze)
+                    _kill_each(cgroup)
+                    put(cgroup / name, thaw)
+                    return
+        for cgroup in self.cgroups[:1]:
+            for _ in range(_KILL_ROUNDS):
+                if not _kill_each(cgroup):
+                    return
+
+    def limit(self, setting: CgroupSetting) -> None:
+        """Raises OSError."""
+        cgroup_limits.apply(self._limited, setting)
 
     def cpu_seconds(self) -> float | None:
         """CPU time of all processes that have ever been in the cgroup; None without a cgroup."""
@@ -60,38 +77,15 @@ class Containment:
                 continue
         return None
 
-    def limit_memory(self, limit: int) -> None:
-        """Let the kernel limit all processes together to `limit` bytes, swap included. Raises OSError.
+    def memory_bytes(self, limited: bool = False) -> int | None:
+        """Memory that the processes use together now, without file cache; None without a memory controller. `limited`: of
+        all tasks to which the limit applies."""
+        return _memory(self._limited if limited else self.cgroups, ("memory.current", "memory.usage_in_bytes"))
 
-        When it has to kill one of them, v2 kills them all; with v1 the shepherd does so when `oom_kills` is not 0.
-        """
-        for cgroup in self.cgroups:
-            if (cgroup / "memory.max").exists():
-                _put(cgroup / "memory.max", str(limit))
-                _put_if_there(cgroup / "memory.swap.max", "0")
-                _put_if_there(cgroup / "memory.oom.group", "1")
-                return
-            if (cgroup / "memory.limit_in_bytes").exists():
-                _put(cgroup / "memory.limit_in_bytes", str(limit))
-                _put_if_there(cgroup / "memory.memsw.limit_in_bytes", str(limit))
-                return
-        raise FileNotFoundError(errno.ENOENT, "no cgroup has the memory controller")
-
-    def limit_processes(self, most: int) -> None:
-        """Let the kernel limit the number of processes and threads, in all, to `most`. Raises OSError."""
-        for cgroup in self.cgroups:
-            if (cgroup / "pids.max").exists():
-                _put(cgroup / "pids.max", str(most))
-                return
-        raise FileNotFoundError(errno.ENOENT, "no cgroup has the pids controller")
-
-    def memory_bytes(self) -> int | None:
-        """Memory that the processes use together now, file cache included; None without a memory controller."""
-        for cgroup in self.cgroups:
-            for name in ("memory.current", "memory.usage_in_bytes"):
-                if (cgroup / name).exists():
-                    return int((cgroup / name).read_text())
-        return None
+    def peak_memory_bytes(self, limited: bool = False) -> int | None:
+        """The most memory that was in use, without the file cache of now; None where the kernel does not say it (v2 before
+        5.19). `limited`: as of `memory_bytes`."""
+        return _memory(self._limited if limited else self.cgroups, ("memory.peak", "memory.max_usage_in_bytes"))
 
     def oom_kills(self) -> int:
         """Return the number of processes that the kernel has killed because of the memory limit."""
@@ -114,28 +108,32 @@ class Containment:
                 continue
             except OSError:
                 released = False
+        for cgroup in self.outer:
+            with suppress(OSError):  # other tasks of the job are in it
+                os.rmdir(cgroup)
         if self.gid is not None:
-            claim = _claims(directory) / str(self.gid)
-            if _is_claimed_by(claim, directory):
-                claim.unlink()
+            group_ids.release(directory, self.gid)
         return released
 
 
-def establish(directory: Path, parents: list[str], gid_range: str | None) -> Containment:
+def establish(directory: Path, parents: Collection[str], gid_range: str | None, shared: bool = False) -> Containment:
     """Make a cgroup in each of `parents` if possible, else claim an additional group id if root, and record it.
 
-    Raises NoGroupLeftError. Source: sge_conf(5) USE_CGROUPS, gid_range.
+    `shared`: in the cgroup of its job, beside other tasks of the job. Raises NoGroupLeftError. Source: sge_conf(5) USE_CGROUPS,
+    gid_range.
     """
-    made = [_make_cgroup(Path(parent) / directory.name) for parent in parents]
-    cgroups = [cgroup for cgroup in made if cgroup is not None]
+    path = f"{_job_name(directory)}/{directory.name}" if shared else directory.name
+    planned = [Path(parent, path) for parent in parents]
+    if planned:
+        _record(directory, planned)  # before they are made: whatever ends this process, the launcher removes them
+    cgroups = [cgroup for cgroup in planned if _make(cgroup, shared)]
+    if cgroups != planned:
+        _record(directory, cgroups)
     if cgroups:
-        task_files.replace(directory / task_files.CGROUP, "".join(f"{cgroup}\n" for cgroup in cgroups).encode())
-        return Containment(cgroups, None)
-    ranges = parse_gid_range(gid_range)
-    if os.geteuid() != 0 or not ranges:
-        return Containment([], None)
-    gid = _claim(directory, ranges)
-    task_files.replace(directory / task_files.ADDGRPID, f"{gid}\n".encode())
+        return Containment(cgroups, None, [cgroup.parent for cgroup in cgroups] if shared else [])
+    gid = group_ids.claim(directory, gid_range)
+    if gid is not None:
+        task_files.replace(directory / task_files.ADDGRPID, f"{gid}\n".encode())
     return Containment([], gid)
 
 
@@ -145,98 +143,80 @@ def read_recorded(directory: Path) -> Containment:
         cgroups = [Path(line) for line in (directory / task_files.CGROUP).read_text().splitlines()]
     except OSError:
         cgroups = []
+    outer = [cgroup.parent for cgroup in cgroups if cgroup.parent.name == _job_name(directory)]
     try:
         gid = int((directory / task_files.ADDGRPID).read_text())
     except (OSError, ValueError):
-        return Containment(cgroups, None)
-    return Containment(cgroups, gid)
+        return Containment(cgroups, None, outer)
+    return Containment(cgroups, gid, outer)
 
 
-def parse_gid_range(text: str | None) -> list[range]:
-    """`100-200,300` as ranges; NONE or None is none. Raises ValueError. Source: sge_conf(5) gid_range."""
-    if text is None or text.upper() == "NONE":
-        return []
-    ranges = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        ranges.append(range(int(first), int(last or first) + 1))
-    return ranges
+def _job_name(directory: Path) -> str:
+    """`JOB.TASK`, which a task and its slave tasks have in common."""
+    return ".".join(directory.name.split(".")[:2])
 
 
-def drop_claims(spool: Path) -> None:
-    """Release the group ids of shepherds that no longer run, as after a reboot."""
-    claims = spool / CLAIMS
-    for claim in claims.iterdir() if claims.is_dir() else ():
-        if task_files.running(claim) is None:
-            claim.unlink(missing_ok=True)
+def _record(directory: Path, cgroups: list[Path]) -> None:
+    task_files.replace(directory / task_files.CGROUP, "".join(f"{cgroup}\n" for cgroup in cgroups).encode())
 
 
-def _claim(directory: Path, ranges: list[range]) -> int:
-    """Claim a free id: the claim is a link to the shepherd's `pid` file, which identifies the shepherd without another file.
-
-    The start of the search depends on the task, so that few of many tasks collide.
-    """
-    claims = _claims(directory)
-    claims.mkdir(mode=0o700, exist_ok=True)
-    total = sum(len(each) for each in ranges)
-    start = sum(directory.name.encode()) * 37 % total
-    for index in range(total):
-        gid = _pick(ranges, (start + index) % total)
+def _make(cgroup: Path, shared: bool) -> bool:
+    """Make a cgroup. Never its parent: where systemd has removed that, it is systemd's to make."""
+    for _ in range(_MAKE_ROUNDS if shared else 1):
         try:
-            os.link(directory / task_files.PID, claims / str(gid))
-            return gid
-        except FileExistsError:
-            if _is_claimed_by(claims / str(gid), directory):
-                return gid
-    raise NoGroupLeftError(f"all {total} group ids of gid_range are in use")
+            if shared:
+                cgroup.parent.mkdir(exist_ok=True)
+                _pass_controllers_on(cgroup.parent)
+            _make_new(cgroup)
+            return os.access(cgroup / "cgroup.procs", os.W_OK)
+        except OSError:
+            continue
+    return False
 
 
-def _is_claimed_by(claim: Path, directory: Path) -> bool:
+def _make_new(cgroup: Path) -> None:
+    """What an earlier attempt has left would count for this one: its limits, its peak of memory."""
     try:
-        return os.path.samefile(claim, directory / task_files.PID)
+        cgroup.mkdir()
+    except FileExistsError:
+        with suppress(OSError):
+            cgroup.rmdir()
+        cgroup.mkdir(exist_ok=True)
+
+
+def _pass_controllers_on(cgroup: Path) -> None:
+    """Let the children of a v2 cgroup have the controllers that it has."""
+    if (cgroup / "cgroup.subtree_control").exists():
+        controllers = (cgroup / "cgroup.controllers").read_text().split()
+        put(cgroup / "cgroup.subtree_control", " ".join(f"+{name}" for name in controllers))
+
+
+def _memory(cgroups: Sequence[Path], names: tuple[str, str]) -> int | None:
+    """A figure of the memory controller less the file cache, which the kernel drops before it refuses memory."""
+    for cgroup in cgroups:
+        for name in names:
+            if (cgroup / name).exists():
+                return max(0, int((cgroup / name).read_text()) - _file_cache(cgroup))
+    return None
+
+
+def _file_cache(cgroup: Path) -> int:
+    """Bytes of files in memory, but for those that exist only there (tmpfs)."""
+    try:
+        fields = (cgroup / "memory.stat").read_text().split()
     except OSError:
-        return False
+        return 0
+    figures = dict(zip(fields[::2], fields[1::2], strict=False))
+    v2, v1 = ("file", "shmem"), ("total_cache", "total_shmem")
+    cache, shared = (int(figures.get(second, figures.get(first, 0))) for first, second in zip(v2, v1, strict=True))
+    return max(0, cache - shared)
 
 
-def _pick(ranges: list[range], index: int) -> int:
-    for each in ranges:
-        if index < len(each):
-            return each[index]
-        index -= len(each)
-    raise IndexError(index)
-
-
-def _claims(directory: Path) -> Path:
-    return directory.parent.parent / CLAIMS
-
-
-def _make_cgroup(cgroup: Path) -> Path | None:
-    try:
-        cgroup.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return cgroup if os.access(cgroup / "cgroup.procs", os.W_OK) else None
-
-
-def _put(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)
-
-
-def _put_if_there(path: Path, text: str) -> None:
-    """For files that only some kernels have."""
-    try:
-        _put(path, text)
-    except FileNotFoundError:
-        return
-
-
-def _kill(pid: int) -> None:
-    if stat_fields(pid) is not None:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
+def _kill_each(cgroup: Path) -> int:
+    """Kill the processes in a cgroup one after the other; returns how many there were."""
+    pids = (cgroup / "cgroup.procs").read_text().split()
+    for pid in map(int, pids):
+        if stat_fields(pid) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    return len(pids)

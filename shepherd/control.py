@@ -9,13 +9,15 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from gridengine.protocols.task_file import TaskConfig
+from gridengine.protocols.task_file import Number, TaskConfig
+from gridengine.values.quantities import size_text
 from shepherd.config import WITH_CKPT_COMMANDS, total_limit
 from shepherd.methods import Method, MethodError, parse_control_method, parse_method, parse_signal
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")
 CKPT_COMMANDS = ("ckpt_command", "migr_command")
 _LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses times that are valid as limits
+_NEAR = 0.5  # of h_vmem: a job that the kernel killed below it was not killed for this limit
 _KERNEL_COUNTS = 0.9  # RLIMIT_CPU counts clock ticks, which differ by a few percent from the usage
 
 
@@ -209,27 +211,32 @@ class Control:
                     self._deadlines["measure"] = now + self._config.pdc_interval_s
         return actions
 
-    def measured(self, cpu_s: float, vmem: int, oom_kills: int = 0) -> list[Action]:
+    def measured(self, cpu_s: float, vmem: int, killed_at: int | None = None) -> list[Action]:
         """Compare a measurement with the limits on sums over all processes (RL-4, RL-5).
 
-        `vmem`: bytes; of memory instead of address space where a cgroup limits it. `oom_kills`: see `Containment`.
+        `vmem`: bytes; of memory instead of address space where a cgroup limits it. `killed_at`: see `out_of_memory`.
         """
-        if oom_kills:
-            return self.out_of_memory()
+        if killed_at is not None:
+            return self.out_of_memory(killed_at)
         actions: list[Action] = []
         for name, value, unit in (("cpu", cpu_s, "s"), ("vmem", vmem, "bytes")):
             hard, soft = total_limit(self._config, f"h_{name}"), total_limit(self._config, f"s_{name}")
             if hard is not None and value > hard:
-                return self._enforce(f"h_{name}", unit)
+                return self._enforce(f"h_{name}", unit, _killed_at(vmem, int(hard)) if name == "vmem" else "")
             if soft is not None and value > soft and name not in self._warned:
                 self._warned.add(name)
                 self._sent[signal.SIGXCPU] = self._exceeded(f"s_{name}", unit)
                 actions += [Note(self._exceeded(f"s_{name}", unit)), Signal(signal.SIGXCPU)]
         return actions
 
-    def out_of_memory(self) -> list[Action]:
-        """The kernel has killed a process of the job for the limit of its cgroup: kill the other processes, too."""
-        return self._enforce("h_vmem", "bytes")
+    def out_of_memory(self, killed_at: int = 0) -> list[Action]:
+        """The kernel has killed a process of the job for the limit of its cgroup: kill the other processes, too. `killed_at`: the
+        bytes that were in use, 0 where the kernel does not say it."""
+        limit = int(total_limit(self._config, "h_vmem") or 0)
+        if not limit or 0 < killed_at < limit * _NEAR:
+            used = f" at {size_text(killed_at, 1)}" if killed_at else ""
+            return self._kill(f"the host was out of memory: the kernel killed a process of the job{used}")
+        return self._enforce("h_vmem", "bytes", _killed_at(killed_at or limit, limit))
 
     def killed_by_unknown(self, cpu_s: float) -> None:
         """The job died through a SIGKILL that the shepherd did not send, having used `cpu_s`. The kernel kills a process at
@@ -238,9 +245,9 @@ class Control:
         if limit is not None and cpu_s >= limit * _KERNEL_COUNTS:
             self._enforce("h_cpu", "s")
 
-    def _enforce(self, name: str, unit: str) -> list[Action]:
+    def _enforce(self, name: str, unit: str, further: str = "") -> list[Action]:
         self._blame_limit()
-        return self._kill(self._exceeded(name, unit))
+        return self._kill(f"{self._exceeded(name, unit)}{further}")
 
     def _blame_limit(self) -> None:
         """A hard limit ends the job, unless it is being ended already."""
@@ -249,10 +256,7 @@ class Control:
     def _exceeded(self, name: str, unit: str) -> str:
         limit = self._config.limits[name]
         assert limit is not None
-        for suffix, size in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
-            if unit == "bytes" and limit and limit % size == 0:
-                return f"limit {name} of {limit // size:.0f}{suffix} exceeded"
-        return f"limit {name} of {limit} {unit} exceeded"
+        return f"limit {name} of {unit == 'bytes' and _in_units(limit) or f'{limit} {unit}'} exceeded"
 
     def _suspend(self, now: float) -> list[Action]:
         if self.suspended or "stop" in self._deadlines:
@@ -357,3 +361,16 @@ class Control:
         except MethodError as error:
             self._notes.append(Note(f"{name} left alone: {error}"))
             return signal.SIGUSR2 if name == "notify_kill" else signal.SIGUSR1
+
+
+def _in_units(size: Number) -> str:
+    """A size as it was given, in the largest unit of which it is a multiple; "" if it is none."""
+    for suffix, unit in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        if size and size % unit == 0:
+            return f"{size // unit:.0f}{suffix}"
+    return ""
+
+
+def _killed_at(used: int, limit: int) -> str:
+    """`, killed at 4.0G of 4G`: of all slots on the host."""
+    return f", killed at {size_text(used, 1)} of {_in_units(limit) or size_text(limit, 1)}"

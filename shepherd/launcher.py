@@ -24,7 +24,7 @@ from time import monotonic
 
 from gridengine.errors import plain_fault
 from gridengine.files.executables import execute
-from shepherd import adoption, containment, process_tree, task_files
+from shepherd import adoption, group_ids, process_tree, task_files
 from shepherd.launcher_clients import LauncherClients, Message
 from shepherd.run import COMMAND_SIGNAL
 from shepherd.shepherd_process import shepherd
@@ -65,7 +65,7 @@ class Launcher:
         """Before the first connection, so that a client finds `exit` for every end that it is not notified of."""
         for directory in adoption.task_directories(self._spool):
             self._adopt_or_finalise(str(directory))
-        containment.drop_claims(self._spool)
+        group_ids.drop_claims(self._spool)
         task_files.drop_claims(self._spool)
 
     def run(self) -> None:

@@ -17,6 +17,7 @@ from gridengine.usage.failed import (
     BEFORE_PE_STOP,
     BEFORE_PROLOG,
     ENFORCED,
+    HOST_CRASHED,
     IN_EPILOG,
     IN_PE_START,
     IN_PE_STOP,
@@ -81,6 +82,7 @@ class Outcome:
         self.exit_status = 0
         self.signal = 0
         self.unsuccessful: set[str] = set()
+        self.is_lost = False  # with the host
         self._ran = False  # the job itself, to its end
         self._special_exits = {}
         if not forbid_reschedule:
@@ -113,6 +115,11 @@ class Outcome:
         """Whether the job is to continue in another attempt."""
         return self.failed in (MIGRATING, RESCHEDULED)
 
+    def record(self) -> dict[str, object]:
+        """The part of `exit` that this class decides."""
+        names = ("failed", "exit_status", "signal", "reason", "method", "fault")
+        return {name: getattr(self, name) for name in names}
+
     def method_ended(self, name: str, ended: Ended, as_owner: bool = False) -> None:
         """A prolog, pe_start, pe_stop or epilog has ended. `as_owner`: the method ran as the job's owner, who can send it
         signals: its death by a signal is no fault of the queue."""
@@ -140,6 +147,17 @@ class Outcome:
             self.fail("job", AFTER_JOB, kill_reason or f"job died through signal {ended.signal}")
         elif ended.exit_status in self._special_exits:
             self.fail("job", self._special_exits[ended.exit_status], f"job ended with exit status {ended.exit_status}")
+
+    def lost(self, name: str, ended: Ended, why: str) -> None:
+        """A process of this step has died with the host (EX-10). No method follows. A job that had ended before has ended."""
+        self.is_lost = True
+        if name in AFTER_JOB_STEPS:
+            self.fail(name, AFTER_JOB, why)
+            return
+        if name == "job":
+            self._ran = True
+            self.exit_status, self.signal = ended.exit_status, ended.signal
+        self.fail("job", HOST_CRASHED, why)
 
     def killed(self, name: str, why: str) -> None:
         """A method was killed because the task was to end; before the job this is the job's end too."""

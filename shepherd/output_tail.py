@@ -1,7 +1,7 @@
 """The end of a task's output, read as its owner: `python -m shepherd.output_tail DIRECTORY OWNER STREAM BYTES`.
 
 A program of its own, because it drops root's rights permanently before it reads any file of the user: the file is opened as the
-owner in the task's `config`, with the groups that the shepherd gives to the task's processes. The path is also from the `config`.
+owner in the task's `config`, with the groups that the owner has now. The path is also from the `config`.
 Prints one JSON object: `path`, `size`, `begin`, `text`, or `fault`. Called by `daemons.execd.output_reader`, which ends it when
 it takes too long. Source: adr/0138.
 """
@@ -13,6 +13,7 @@ import os
 import signal
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gridengine.errors import GridEngineError
@@ -67,7 +68,7 @@ def read(directory: Path, expected_owner: str, stream: str, max_bytes: int) -> d
         config = task_file.decode(task_file.read_stored_config(lambda name: (directory / name).read_bytes()))
         if config.owner != expected_owner:
             raise OutputError(f'the task here belongs to "{config.owner}"')
-        become(owner(config))
+        become(owner(replace(config, groups=None)))  # the present groups
         path = find_file(config, stream)
     except (OutputError, IdentityError, TaskFileError) as fault:
         return {"fault": str(fault)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gridengine.protocols.task_file import Number, TaskConfig
 from gridengine.usage.failed import BEFORE_JOB
+from shepherd.cgroup_limits import CgroupLimits
 from shepherd.command_line import CommandLine, job_command_line
 from shepherd.config import WITH_CKPT_COMMANDS, total_limit
 from shepherd.limits import ResourceLimit, method_limits, resource_limits
@@ -30,8 +31,8 @@ class Contain:
 
     cgroups: list[str]
     gid_range: str | None
-    memory: int | None = None  # bytes that the cgroup is limited to
-    processes: int | None = None
+    limits: CgroupLimits = CgroupLimits()
+    shared: bool = False  # the tasks of the job on this host are in one cgroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,7 @@ Step = Bind | Contain | MakeDirectory | StartSession | Run | Sweep | EndSession 
 
 def plan(config: TaskConfig) -> list[Step]:
     """All steps of the task in their order. Never raises: a command that cannot be run is a `Run` with an `error`."""
-    memory = total_limit(config, "h_vmem") if config.memory_by_cgroup else None
-    processes = config.limits.get("h_maxproc", config.limits.get("s_maxproc")) if config.processes_by_cgroup else None
-    steps: list[Step] = [Contain(config.cgroups, config.gid_range, _whole(memory), _whole(processes))]
+    steps: list[Step] = [Contain(config.cgroups, config.gid_range, cgroup_limits(config), config.cgroup_of_job)]
     if config.processors:
         steps.append(Bind(config.processors))
     if config.tmpdir is not None:
@@ -142,6 +141,23 @@ def plan(config: TaskConfig) -> list[Step]:
     if config.tmpdir is not None:
         steps.append(RemoveDirectory(config.tmpdir))
     return steps
+
+
+def cgroup_limits(config: TaskConfig) -> CgroupLimits:
+    """The limits of the task's cgroup, or of its job's."""
+    memory = ("h_vmem", "s_vmem") if config.memory_by_cgroup else ()
+    hard, soft = (_whole(total_limit(config, name)) for name in memory) if memory else (None, None)
+    processes = config.limits.get("h_maxproc", config.limits.get("s_maxproc")) if config.processes_by_cgroup else None
+    return CgroupLimits(
+        memory=hard,
+        soft_memory=soft,
+        processes=_whole(processes),
+        processors=tuple(config.processors),
+        slots=config.slots,
+        nice=config.nice,
+        quota=config.processor_quota,
+        io=config.io_by_slots,
+    )
 
 
 def goes_on_after_job(config: TaskConfig) -> bool:

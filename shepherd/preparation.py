@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gridengine.errors import GridEngineError
 from gridengine.usage.failed import ADDING_GROUP, BEFORE_JOB
-from shepherd import containment, directories, plan
+from shepherd import cgroup_limits, containment, directories, group_ids, plan
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, as_user
 from shepherd.task_files import ScratchNote, Trace
@@ -25,25 +25,25 @@ class PreparationError(GridEngineError):
         self.failed, self.fault = failed, fault
 
 
-def contain(directory: Path, step: plan.Contain) -> containment.Containment:
-    """Establish the containment of the job's processes. Without its limits a job does not run. Raises PreparationError."""
+def contain(directory: Path, step: plan.Contain, trace: Trace) -> containment.Containment:
+    """Establish the containment of the job's processes. Without the limits that it was promised a job does not run. Raises
+    PreparationError."""
     try:
-        held = containment.establish(directory, step.cgroups, step.gid_range)
-    except (containment.NoGroupLeftError, ValueError) as error:
+        held = containment.establish(directory, step.cgroups, step.gid_range, step.shared)
+    except (group_ids.NoGroupLeftError, ValueError) as error:
         raise PreparationError(ADDING_GROUP, f"can't add a supplementary group: {error}") from error
     except OSError as error:
         reason = f"can't hold the job's processes together: {error.strerror}"
         raise PreparationError(BEFORE_JOB, reason, fault_of(error)) from error
-    for what, limit, set_limit in (
-        ("memory", step.memory, held.limit_memory),
-        ("processes", step.processes, held.limit_processes),
-    ):
+    for setting in cgroup_limits.settings(step.limits) if step.cgroups else ():
         try:
-            if limit is not None:
-                set_limit(limit)
+            held.limit(setting)
         except OSError as error:
-            held.release(directory)
-            raise PreparationError(BEFORE_JOB, f"can't limit the {what} of the job by a cgroup: {error.strerror}") from error
+            reason = f"can't limit the {setting.what} of the job by a cgroup: {error.strerror}"
+            if setting.promised:
+                held.release(directory)
+                raise PreparationError(BEFORE_JOB, reason) from error
+            trace(reason)
     return held
 
 

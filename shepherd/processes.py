@@ -10,10 +10,12 @@ import os
 import signal
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 
 from gridengine.errors import plain_fault
 from shepherd import process_tree
+from shepherd.cgroup_limits import share
 from shepherd.containment import Containment
 from shepherd.task_files import Trace
 from shepherd.usage import JobUsage, io_bytes
@@ -70,17 +72,36 @@ class Processes:
             self.containment.kill()
         process_tree.kill_tree(os.getpid(), self._excluded_roots())
 
-    def renice(self, nice: int) -> None:
-        """Give the job's processes a nice value; processes that they start later inherit it."""
+    def renice(self, nice: int, slots: int = 1) -> None:
+        """Give the job's processes a nice value; processes that they start later inherit it. `slots`: of the job here."""
         if self.is_job_running:
             count = process_tree.renice(process_tree.descendants(os.getpid(), self.not_job), nice)
+            with suppress(OSError):  # without the controller the nice values alone count
+                self.containment.limit(share(slots, nice))
             self._trace(f"nice value {nice} for {count} processes")
 
     def measure(self) -> None:
         """Take a sample of the job's usage."""
         if self.is_job_running:
             pids = process_tree.descendants(os.getpid(), self.not_job)
-            self.usage.sample(pids, time.monotonic(), self.containment.cpu_seconds())
+            held = self.containment
+            self.usage.sample(pids, time.monotonic(), held.cpu_seconds(), held.memory_bytes())
+
+    def note_peak(self) -> None:
+        """Add the most memory that the cgroup has had in use to the usage: samples miss what short jobs use."""
+        self.usage.note_memory(self.containment.peak_memory_bytes() or 0)
+
+    def limited_memory(self, by_cgroup: bool) -> tuple[int, int | None]:
+        """Return the bytes to compare with the limits on memory, and `out_of_memory_at`. `by_cgroup`: a cgroup limits them."""
+        in_use = self.containment.memory_bytes(limited=True) if by_cgroup else None
+        return self.usage.vmem if in_use is None else in_use, self.out_of_memory_at()
+
+    def out_of_memory_at(self) -> int | None:
+        """Return the bytes that were in use when the kernel killed a process for the limit of the cgroup, 0 where it does not say
+        that; None if it has killed none."""
+        if not self.containment.oom_kills():
+            return None
+        return self.containment.peak_memory_bytes(limited=True) or 0
 
     def sweep(self, excluded: Collection[int]) -> None:
         """Kill and reap the processes that the job has left behind (EX-7), except the methods in `excluded`."""

@@ -13,6 +13,7 @@ import socket
 import time
 from pathlib import Path
 
+from gridengine.addresses import ANY, ANY_6
 from gridengine.errors import UnavailableError
 from gridengine.protocols import session
 from gridengine.protocols.task_file import TaskConfig
@@ -44,20 +45,27 @@ def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
         os.close(descriptor)
 
 
+def _listener() -> socket.socket:
+    """A listening socket on all interfaces: the client may come by IPv4 or IPv6."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server((ANY_6, 0), family=socket.AF_INET6, backlog=8, dualstack_ipv6=True)
+    return socket.create_server((ANY, 0), backlog=8)
+
+
 def await_client(script: Path, client: str) -> None:
     """In the process of the job: write `PORT SCRIPT` to the session, and make the client's connection its input and output.
 
     `client`: origin of the session's client (`gridengine.protocols.session.client_origin`); other connections are closed. Raises
     NoConnectionError or OSError.
     """
-    with socket.create_server(("0.0.0.0", 0), backlog=8) as listener:
+    with _listener() as listener:
         port = listener.getsockname()[1]
         os.write(1, f"{port} {script if script.exists() else ''}\n".encode())
         until = time.monotonic() + _CONNECT_S
         try:
             while True:
                 listener.settimeout(max(0.001, until - time.monotonic()))
-                connection, (peer, _) = listener.accept()
+                connection, (peer, *_) = listener.accept()
                 if session.client_origin(peer, connection.getsockname()[0]) == client:
                     break
                 connection.close()

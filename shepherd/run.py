@@ -16,10 +16,11 @@ from gridengine.protocols.task_file import TaskConfig
 from gridengine.usage.failed import EARLY, SHEPHERD_ERROR
 from shepherd import control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
-from shepherd.config import total_limit, with_tmpdir
+from shepherd.config import with_tmpdir
 from shepherd.control_methods import ControlMethods
 from shepherd.environment_file import EnvironmentFile
 from shepherd.faults import BY_CODE, fault_of
+from shepherd.host_end import HostEnd
 from shepherd.identity import Identity
 from shepherd.method_files import MethodFiles
 from shepherd.methods import MethodError
@@ -42,6 +43,7 @@ class TaskRun:
         plain = bool(config.session)  # interactive jobs are never run again, for any exit status (IA-8)
         self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)
         self._control = control.Control(config)
+        self._host_end = HostEnd(self._control)
         self._processes = Processes(trace, self._child_ended)
         self._usage = self._processes.usage
         self._started: process.StartedProcess | None = None
@@ -49,8 +51,7 @@ class TaskRun:
         self._current_status: int | None = None
         self._checkpoints = Checkpoints(directory, config, trace)
         self._methods = ControlMethods(directory, trace)
-        self._start_time = self._end_time = 0.0
-        self._job_since = self._wallclock_s = 0.0  # by the monotonic clock
+        self._start_time = self._end_time = self._job_since = self._wallclock_s = 0.0  # the last two by the monotonic clock
         self._commands_read, self._job_over = 0, False
         self._environment_file = EnvironmentFile(directory, owner, trace)
         self._method_files = MethodFiles(directory, config, trace)
@@ -76,13 +77,7 @@ class TaskRun:
         return self._record()
 
     def _record(self) -> dict[str, object]:
-        return {
-            "failed": self._outcome.failed,
-            "exit_status": self._outcome.exit_status,
-            "signal": self._outcome.signal,
-            "reason": self._outcome.reason,
-            "method": self._outcome.method,
-            "fault": self._outcome.fault,
+        return self._outcome.record() | {
             "start_time": self._start_time,
             "end_time": self._end_time or time.time(),
             "usage": self._usage.final(self._wallclock_s),
@@ -116,7 +111,7 @@ class TaskRun:
         """Raises PreparationError."""
         match step:
             case plan.Contain():
-                self._processes.containment = preparation.contain(self._directory, step)
+                self._processes.containment = preparation.contain(self._directory, step, self._trace)
             case plan.Bind():
                 preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
@@ -141,7 +136,7 @@ class TaskRun:
     # --- one process ----------------------------------------------------------------------------------------------
 
     def _run_to_end(self, step: plan.Run) -> None:
-        if self._outcome.unsuccessful.intersection(step.needs):
+        if self._outcome.is_lost or self._outcome.unsuccessful.intersection(step.needs):
             self._trace(f"{step.name} skipped")
             return
         self._read_commands()
@@ -214,6 +209,8 @@ class TaskRun:
             self._job_ended(ended)
         elif self._control.end_reason and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, task_files.stamped(self._control.death_reason(ended.signal)))
+        elif lost := self._host_end.reason(ended):
+            self._outcome.lost(step.name, ended, lost)
         else:
             self._outcome.method_ended(step.name, ended, as_owner=step.user is None)
 
@@ -226,14 +223,17 @@ class TaskRun:
             self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
         elif self._start_time:
             self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._job_since
-        if ended.exit_status and self._processes.containment.oom_kills():
-            self._control.out_of_memory()
-            self._usage.note_memory(int(total_limit(self._config, "h_vmem") or 0))
+        self._processes.note_peak()
+        if ended.exit_status and (killed_at := self._processes.out_of_memory_at()) is not None:
+            self._control.out_of_memory(killed_at)
             ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
         if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell reports of a child
             self._control.killed_by_unknown(self._usage.cpu_s)
-        end_reason = task_files.stamped(self._control.death_reason(ended.signal))
-        self._outcome.job_ended(ended, end_reason, self._control.migrating, self._control.limit_enforced)
+        if lost := self._host_end.reason(ended):
+            self._outcome.lost("job", ended, lost)
+        else:
+            end_reason = task_files.stamped(self._control.death_reason(ended.signal))
+            self._outcome.job_ended(ended, end_reason, self._control.migrating, self._control.limit_enforced)
         if self._start_time:  # before anything that may take long, as the removal of files
             task_files.write_job_end(self._directory, self._record(), final=not plan.goes_on_after_job(self._config))
         self._method_files.job_ended(self._record)
@@ -251,7 +251,7 @@ class TaskRun:
         if received is not None and received.si_signo == COMMAND_SIGNAL:
             self._read_commands()
         elif received is not None and received.si_signo == signal.SIGTERM:
-            self._carry_out_actions(self._control.command("kill", time.monotonic()))
+            self._trace(self._host_end.note(received))
         self._processes.reap()
         if deadline is not None and self._current_status is None:
             if self._usage.due(time.monotonic()):
@@ -340,16 +340,14 @@ class TaskRun:
                 case control.RunMethod(name):
                     self._run_method(name)
                 case control.Renice(nice):
-                    self._processes.renice(nice)
+                    self._processes.renice(nice, self._config.slots)
                 case control.WriteUsage() if not self._job_over:
                     self._processes.measure()
                     task_files.write_usage(self._directory, self._usage.current_values())
                 case control.Measure():
                     self._processes.measure()
-                    held = self._processes.containment
-                    vmem = held.memory_bytes() if self._config.memory_by_cgroup else None
-                    vmem = self._usage.vmem if vmem is None else vmem
-                    self._carry_out_actions(self._control.measured(self._usage.cpu_s, vmem, held.oom_kills()))
+                    vmem, killed_at = self._processes.limited_memory(self._config.memory_by_cgroup)
+                    self._carry_out_actions(self._control.measured(self._usage.cpu_s, vmem, killed_at))
                 case control.Note(text):
                     self._trace(text)
 

@@ -231,6 +231,11 @@ def _execds_own(directory: Path) -> dict[str, object]:
     return {EXECD: known} if known else {}
 
 
+def read_incarnation(directory: Path) -> str:
+    """The incarnation of the host when the task was to start, "" if its record has none."""
+    return str(_read_json(directory / EXECD).get("incarnation", ""))
+
+
 def _encoded(record: dict[str, object]) -> bytes:
     return json.dumps(record).encode() + b"\n"
 

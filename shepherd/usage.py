@@ -75,8 +75,11 @@ class JobUsage:
         self._io = max(self._io, self._ended_io)
         self.cpu_s = max(self.cpu_s, self._rusage["ru_utime"] + self._rusage["ru_stime"])
 
-    def sample(self, pids: Iterable[int], now: float, cgroup_cpu_s: float | None = None) -> None:
-        """Measure the running processes at monotonic time `now`. A cgroup's CPU time is exact if there is a cgroup."""
+    def sample(
+        self, pids: Iterable[int], now: float, cgroup_cpu_s: float | None = None, cgroup_memory: int | None = None
+    ) -> None:
+        """Measure the running processes at monotonic time `now`. A cgroup's CPU time is exact if there is a cgroup, and its
+        memory is what the processes use together: it replaces the sum of their address spaces."""
         cpu_s, vmem, rss, io = self._rusage["ru_utime"] + self._rusage["ru_stime"], 0, 0, 0
         for pid in pids:
             fields = stat_fields(pid)
@@ -86,6 +89,7 @@ class JobUsage:
             vmem += int(fields[20])
             rss += int(fields[21]) * _PAGE
             io += io_bytes(pid)
+        vmem = vmem if cgroup_memory is None else cgroup_memory
         if self._sampled_at is not None:
             before = self.vmem if self.maxvmem else vmem  # nothing is known of the time before the first measurement
             self.mem_gb_s += (before + vmem) / 2 / GIGABYTE * (now - self._sampled_at)

@@ -1,7 +1,7 @@
 """Builders: a state made of events, for tests of placement and of the scheduler.
 
 Owns the shortest way from a few words to a state that `apply` has made: the shipped default cell, changed as a test
-needs it. Everything is written by events, so that a test can feed the same ones to a scheduler's view.
+needs it. Events make the whole state, so that a test can feed the same events to a scheduler's view.
 """
 
 from __future__ import annotations
@@ -168,5 +168,5 @@ def started(orders: Orders) -> list[tuple[int, int, str]]:
 
 
 def why(cluster: Cluster, job_id: int) -> str:
-    """Why a job waits, a line a reason."""
+    """The reasons of a waiting job, one line each."""
     return "\n".join(reason.text for reason in explain(cluster.state, cluster.state.jobs[job_id], NOW))

@@ -1,6 +1,6 @@
-"""What all tests share: the `statement` mark, and the fence around unit tests.
+"""Parts of all tests: the `statement` mark, and the fence around unit tests.
 
-A unit test must not wait, start a process or start Ray: what needs that is an integration test.
+A unit test must not wait, start a process or start Ray; a test that needs one of these is an integration test.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tests.garbage import collect_garbage, collect_garbage_rarely
 
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
-"""Variables by which a make that a test starts would take itself for a part of the one that runs the tests."""
+"""Variables of the make that runs the tests: with them, a make that a test starts would act as a part of it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, and make the outcome independent of where it runs: of the time zone, the umask, a cell that the
-    shell knows, a make around it. What is drawn differs from run to run for people, and is the same for a server that judges."""
+    shell knows, a make around it. Random data differ from run to run for people, and are the same in continuous integration."""
     collect_garbage_rarely()
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -78,7 +78,7 @@ def fence(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture(autouse=True, scope="session")
 def transitions() -> None:
-    """Whatever a test applies to a state, the thing is afterwards in the state that the table of its machine says."""
+    """After each event that a test applies, the object is in the state that the table of its machine names."""
 
     def checked(handler: Handler, state_of: StateOf, rows: Mapping[str, str | tuple[str, ...]]) -> Handler:
         def handle(state: State, event: Any) -> None:

@@ -13,7 +13,7 @@ SHIPPED = Path(__file__).parent.parent / "cluster-config"
 
 
 def shipped_texts() -> dict[str, str]:
-    """The files of the default cell by name, without those that are no configuration objects."""
+    """The files of the default cell by name, without files that are no configuration objects."""
     found = {}
     for path in sorted(SHIPPED.rglob("*")):
         name = path.relative_to(SHIPPED)

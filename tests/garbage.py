@@ -1,4 +1,5 @@
-"""Objects that nobody has any more: those of thousands of tests in one process are millions, and a look at all takes seconds."""
+"""Garbage collection for tests: thousands of tests in one process leave millions of objects, and a full collection takes
+seconds."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ import gc
 
 
 def collect_garbage_rarely() -> None:
-    """Look for cycles after 50,000 new objects, and at the old ones seldom: the program and the tests stay anyway.
+    """Collect after 50,000 new objects, and collect old objects seldom, since the program and the tests stay anyway.
 
-    With what Python presets this takes a sixth of the time of unit tests, and a quarter of that of the simulation."""
+    With Python's defaults garbage collection takes a sixth of the time of unit tests, and a quarter of that of the simulation."""
     gc.set_threshold(50_000, 20, 50)
 
 
 def collect_garbage() -> None:
-    """What earlier tests have left goes, and its files are closed. What is left then is not looked at again."""
+    """Objects of earlier tests are collected, which closes their files. Later collections skip the remaining objects."""
     gc.collect()
     gc.freeze()

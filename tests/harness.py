@@ -99,7 +99,7 @@ class Cell:
         )
 
     def _spool(self) -> Spool:
-        """No power fails here, and what is written need not reach the disk: waiting for that would take a third of the time."""
+        """No power fails here, so writes need not reach the disk: waiting for that would take a third of the time."""
         path = self.directory / SPOOL
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,8 @@ class Cell:
         assert self.mirror.advance(revision - 1, [encode_events(events)])
 
     def _flush(self) -> None:
-        """Write what was decided; the state keeps its laws then. They are not counted in large cells: that would take longest."""
+        """Write the decided events, and check the invariants of the state. Large cells skip the invariants, which would take
+        longest."""
         self.master.flush()
         if len(self.state.jobs) + len(self.state.instances) <= SMALL:
             broken = invariants(self.state)
@@ -130,18 +131,18 @@ class Cell:
         return self.master.state
 
     def restart(self) -> None:
-        """kill -9 and start again: only what is on disk survives."""
+        """kill -9 and start again: only data on disk survive."""
         self.master.spool.close()
         self.start()
 
     def start(self) -> None:
-        """Start on what is on disk; nothing may have it open."""
+        """Start on the spool on disk, which no other process may have open."""
         self.master = self._open()
         self.mirror = self._mirror()
 
     @property
     def now(self) -> float:
-        """What the clock says; setting it lets time pass."""
+        """The time of the clock; setting it lets time pass."""
         return self.steady + self._set_by
 
     @now.setter
@@ -155,7 +156,7 @@ class Cell:
         self._flush()
 
     def set_clock(self, by: float) -> None:
-        """Somebody sets the clock of the master's host."""
+        """Set the clock of the master's host, as an administrator does."""
         self._set_by += by
 
     # --- clients -------------------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ class Cell:
     # --- the scheduler and the hosts -----------------------------------------------------------------------
 
     def cycle(self) -> None:
-        """One scheduling cycle, and delivery of what came of it."""
+        """One scheduling cycle, and the delivery of its instructions."""
         self.place()
         self.deliver()
 
@@ -228,7 +229,7 @@ class Cell:
             self._flush()
 
     def report(self, host: str, *reports: Any) -> list[Any]:
-        """What the master says to these, which come as they do from a host: over the wire."""
+        """The master's verdicts on these reports, which are encoded as on the wire."""
         verdicts = self.master.reports(host, decode(encode(Batch(reports=list(reports)))).reports)
         self._flush()
         return verdicts

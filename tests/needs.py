@@ -1,4 +1,4 @@
-"""What tests need of a machine. Where it is missing a test is skipped with one sentence: what it needs, and what to do.
+"""Requirements of tests on the machine. Without it a test is skipped with one sentence: the requirement, and the remedy.
 
 Owns the form of that sentence; each kind of need is one function or mark, Debian packages are `tests/integration/debian.py`.
 """
@@ -6,6 +6,7 @@ Owns the form of that sentence; each kind of need is one function or mark, Debia
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +21,12 @@ _PRIVILEGED = "run the tests as root with all capabilities (a container: --privi
 #: tests that are several users, give files or terminals away, or use ports of root
 root = pytest.mark.skipif(os.geteuid() != 0, reason=f"needs {_ROOT}: {_AS_ROOT}")
 
+#: tests of connections by IPv6
+ipv6 = pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6: run the tests with a kernel that has it")
+
 
 def skip(what: str, to_do: str) -> NoReturn:
-    """Skip the test. what: that is missing; to_do: for who wants to see it run."""
+    """Skip the test. what: the missing requirement; to_do: the remedy, for people who want to run the test."""
     pytest.skip(f"needs {what}: {to_do}")
 
 
@@ -53,14 +57,14 @@ def need_testbed() -> None:
 
 
 def why_no_testbed() -> str:
-    """Return why hosts cannot be made here, and what to do, or nothing when they can."""
+    """Return the reason why hosts cannot be made here, with the remedy; "" if they can."""
     command = [PROJECT / "tests" / "testbed" / "hosts", "check"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return f"needs hosts of the test bed: {done.stderr.strip().removeprefix('hosts: ')}" if done.returncode else ""
 
 
 def _mount_problem() -> str:
-    """What keeps a process from mounting something in a namespace of its own; "" for nothing."""
+    """The obstacle to mounting in a namespace of its own; "" for none."""
     try:
         command = ["unshare", "--mount", "mount", "-t", "tmpfs", "probe", "/mnt"]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gridengine.files.architecture import architecture
 
-#: Commands of users and administrators; the module is `clients.NAME`. One that is not written yet gets no script.
+#: Commands of users and administrators: the function NAME of `clients.NAME`. One that is not written yet gets no script.
 COMMANDS = (
     "qacct qalter qconf qdel qevent qexplain qhold qhost qlogin qmake qmod qping qquota qralter qrdel qresub qrls qrsh qrstat "
     "qrsub qsched qselect qsh qstat qstatus qsub sge_share_mon"
@@ -39,25 +39,14 @@ PROGRAMS = {
 }
 
 # -I: neither the caller's PYTHON* variables nor the working directory decide what is loaded; -S: no site module.
+_OPTIONS = "-IS"
+
 # The library directory comes last, so that the standard library is found without looking through it.
-_COMMAND = """\
-#!{python} -IS
+_INSTALLED = """\
+#!{python} {options}
 import sys
 sys.path.append({library!r})
-from {module} import main
-sys.exit(main())
-"""
-
-# Loading makes 400,000 objects that stay: to look for cycles of garbage among the young ones every 700 is a tenth of the time.
-_SELDOM = "gc.set_threshold(50_000)"
-
-_PROGRAM = f"""\
-#!{{python}} -I
-import gc, sys
-{_SELDOM}
-sys.path.append({{library!r}})
-from runpy import run_module
-run_module({{module!r}}, run_name="__main__")
+{start}
 """
 
 # The target directory of a wheel is unknown when it is built, and pip cannot keep options on the first line. So a shell hands the
@@ -72,8 +61,21 @@ top = abspath(dirname(realpath(__file__)) + "/{to_top}")
 sys.path.append("%s/lib/python%d.%d/site-packages" % (top, *sys.version_info[:2]))
 {start}
 """
-_START_COMMAND = "from {module} import main\nsys.exit(main())"
-_START_PROGRAM = f"import gc\n{_SELDOM}\nfrom runpy import run_module\nrun_module({{module!r}}, run_name=\"__main__\")"
+
+
+def start_of(module: str) -> str:
+    """The lines of a script that start the program in a module."""
+    name = module.rpartition(".")[2]
+    if module in PROGRAMS.values():
+        # loading makes 400,000 objects that stay: looking for garbage among the young ones every 700 takes a tenth of the time
+        return f"import gc\ngc.set_threshold(50_000)\nfrom runpy import run_module\nrun_module({module!r}, run_name='__main__')"
+    if name in COMMANDS:
+        return f"from clients.program import run\nfrom {module} import {name}\nrun({name!r}, {name})"
+    return f"from {module} import main\nsys.exit(main())"
+
+
+def _options_of(name: str) -> str:
+    return "-I" if name in PROGRAMS else _OPTIONS
 
 
 def write_portable_launchers(directory: Path) -> list[str]:
@@ -85,16 +87,15 @@ def write_portable_launchers(directory: Path) -> list[str]:
     utilities = directory / "utilbin"
     utilities.mkdir(exist_ok=True)
     for name in UTILITIES:
-        start = _START_COMMAND.format(module=f"clients.utilbin.{name}")
-        text = _PORTABLE.format(options="-IS", start=start, to_bin="/../../bin", to_top="../..")
+        start = start_of(f"clients.utilbin.{name}")
+        text = _PORTABLE.format(options=_OPTIONS, start=start, to_bin="/../../bin", to_top="../..")
         (utilities / name).write_text(text)
         (utilities / name).chmod(0o755)
     for name in sorted([*COMMANDS, *PROGRAMS]):
         module = PROGRAMS.get(name, f"clients.{name}")
         if _library_of(module) is None:
             continue
-        options, start = ("-I", _START_PROGRAM) if name in PROGRAMS else ("-IS", _START_COMMAND)
-        text = _PORTABLE.format(options=options, start=start.format(module=module), to_bin="", to_top="..")
+        text = _PORTABLE.format(options=_options_of(name), start=start_of(module), to_bin="", to_top="..")
         (directory / name).write_text(text)
         (directory / name).chmod(0o755)
         written.append(name)
@@ -120,8 +121,7 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
         if library is None:
             script.unlink(missing_ok=True)
             continue
-        template = _PROGRAM if name in PROGRAMS else _COMMAND
-        text = template.format(python=python, module=module, library=library)
+        text = _INSTALLED.format(python=python, options=_options_of(name), library=library, start=start_of(module))
         if not script.exists() or script.read_text() != text:
             draft = script.with_name(f".{name}.new")
             draft.write_text(text)

@@ -21,7 +21,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,9 +103,9 @@ def _replaces_noun(before: str, token: str, after: str) -> bool:
     return token in _ALWAYS or (head and token in _QUESTIONS)
 
 
-def product_sentences() -> list[Sentence]:
-    """All docstring sentences of the product."""
-    files = sorted(file for program in PROGRAMS for file in (ROOT / program).rglob("*.py"))
+def sentences_below(directories: Iterable[str]) -> list[Sentence]:
+    """All docstring sentences of the files in these directories, which are named from the root of the project."""
+    files = sorted(file for directory in directories for file in (ROOT / directory).rglob("*.py"))
     return [each for file in files for each in sentences_of(str(file.relative_to(ROOT)), file.read_text())]
 
 
@@ -116,7 +116,7 @@ def leaning_share(sentences: list[Sentence]) -> float:
 
 def main() -> None:
     """Print the share of each directory, the number of each pronoun, and the worst sentences."""
-    sentences = product_sentences()
+    sentences = sentences_below((*PROGRAMS, "tests"))
     directories: dict[str, list[Sentence]] = {}
     for sentence in sentences:
         directories.setdefault(sentence.directory, []).append(sentence)

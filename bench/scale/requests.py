@@ -16,6 +16,8 @@ from typing import Any
 
 import msgspec
 
+from tools.launchers import start_of
+
 CATEGORIES = 1_000
 LASTING_S = "1000000"
 Figures = dict[str, Any]
@@ -84,7 +86,7 @@ async def submit(socket: Path, jobs: int, connections: int = 16) -> Figures:
 
 def command(directory: Path, *command_line: str) -> float:
     """Seconds of a whole process of one of the commands; its output is thrown away."""
-    program = f"import sys; sys.path.append({os.getcwd()!r}); from clients.{command_line[0]} import main; main()"
+    program = f"import sys; sys.path.append({os.getcwd()!r})\n{start_of(f'clients.{command_line[0]}')}"
     environment = {"PATH": os.environ["PATH"], "SGE_ROOT": str(directory), "SGE_CELL": "default", "HOME": "/nonexistent"}
     began = time.perf_counter()
     arguments = [sys.executable, "-IS", "-c", program, *command_line[1:]]

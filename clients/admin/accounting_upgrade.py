@@ -44,6 +44,6 @@ def upgrade_accounting_command(
     old: Annotated[Path, typer.Argument(help="An accounting file, of this or an older version.")],
     new: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
 ) -> None:
-    """Copy an accounting file, giving records of older versions the columns that they lack (reservations)."""
+    """Copy an accounting file, and add the missing columns (reservations) to records of older versions."""
     added, complete = upgrade_accounting(old, new)
     typer.echo(f"{new}: {added} records upgraded, {complete} copied as they were")

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from clients import gdi
-from clients.addresses import LOOPBACK
 from clients.admin.authority import Authority
 from clients.admin.cell import InstalledCell, cell_of_environment, optional_text, read_cell
 from clients.admin.cell_directory import Objects, changes_between
@@ -26,6 +25,7 @@ from clients.admin.host_consumables import can_count_gpus, counts_memory
 from clients.admin.host_keys import addresses_of, open_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import ROLES, HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects
+from gridengine.addresses import canonical, is_loopback
 from gridengine.protocols.joining import JoinedHost, JoinRecord
 
 #: files of `common/`, if they exist; `settings.sh` is made on the host, where programs may be in another directory
@@ -86,8 +86,8 @@ def _checked_addresses(
             f'host "{host}" has keys of this cell already: gridengine token join {host} makes a token to replace them'
         )
     addresses = addresses_of(cell, host)
-    asking = LOOPBACK if address.startswith("127.") else address
-    if asking not in addresses:
+    asking = canonical(address)
+    if asking not in addresses and not (is_loopback(asking) and any(map(is_loopback, addresses))):
         known = ", ".join(addresses)
         raise AdminError(f'host "{host}" is at {known} for the master, but {address} asks: correct the names, or give --name')
     require_own_addresses(cell, host, addresses)

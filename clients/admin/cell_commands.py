@@ -31,7 +31,7 @@ from clients.admin.local_daemons import (
     process_of,
     this_host,
 )
-from clients.admin.systemd_units import write_units
+from clients.admin.systemd_units import enabling_command, write_units
 from clients.admin.token_input import read_token
 from clients.admin.uninstall import uninstall
 from gridengine.extensions import missing_libraries, require_libraries
@@ -109,25 +109,28 @@ def _with_database(requested: bool | None) -> bool:
 
 def _print_next_steps(plan: CellPlan, memory: str, installation: Installation) -> None:
     """Print the name of the new cell, and the next commands."""
+    start = "gridengine start"
     typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
     if is_master_here(here := read_cell(plan.files)):
         also = [EXECD] if this_host(here) in plan.exec_hosts else []
-        _offer_boot(here.files, [QMASTER, *([DBWRITER] if plan.arco else []), *also], [WEB], installation)
+        needed = [QMASTER, *([DBWRITER] if plan.arco else []), *also]
+        start = _start_command(here.files, needed, [WEB], installation) or start
     if uncounted := [host for host in plan.exec_hosts if memory == "total" and host not in plan.memory]:
         typer.echo(f"to count the memory of other hosts: gridengine host add {' '.join(uncounted)} (when they run)")
     mailer = initial_mailer(plan.files.initial_config)
     if is_master_here(here) and not os.access(mailer, os.X_OK):
         typer.echo(str(missing_mailer(mailer)))
     typer.echo("next:")
-    for line in first_commands(plan):
+    for line in first_commands(plan, start):
         typer.echo(f"    {line}")
 
 
-def first_commands(plan: CellPlan) -> list[str]:
-    """The next commands after `init`: up to the first job, or up to the first host if the cell has none."""
+def first_commands(plan: CellPlan, start: str = "gridengine start") -> list[str]:
+    """The next commands after `init`: up to the first job, or up to the first host if the cell has none. `start`: the command
+    that starts the daemons of this host."""
     here = {plan.master_host, socket.gethostname()}
     elsewhere = [host for host in plan.exec_hosts if host not in here]
-    lines = [f". {plan.files.common}/settings.sh", "gridengine start"]
+    lines = [f". {plan.files.common}/settings.sh", start]
     if not plan.exec_hosts:
         return [*lines, "gridengine token join", "gridengine join (on each exec host, as printed)"]
     if elsewhere:
@@ -150,11 +153,11 @@ def join(
     installation = find_installation()
     cell, host_name = join_cell(master, read_token(token, token_file), name or socket.gethostname(), root, installation)
     typer.echo(f"this is host {host_name} of the cell {cell.files.directory}, master host {cell.master_host}")
-    _offer_boot(cell.files, [EXECD], [], installation)
     as_host = "" if this_host(cell) == host_name else f" --host-name {host_name}"
+    in_unit = "" if as_host else _start_command(cell.files, [EXECD], [], installation)
     # a daemon that still runs has keys that are revoked now
     first = f"gridengine stop{as_host} && " if process_of(execd_of(cell, host_name)) is not None else ""
-    typer.echo(f"next: . {cell.files.common}/settings.sh && {first}gridengine start{as_host}")
+    typer.echo(f"next: . {cell.files.common}/settings.sh && {first}{in_unit or f'gridengine start{as_host}'}")
 
 
 def uninstall_command(
@@ -168,8 +171,11 @@ def uninstall_command(
     uninstall(read_cell(cell_of_environment(root, cell)), yes, end, purge)
 
 
-def _offer_boot(files: CellFiles, needed: list[str], others: list[str], installation: Installation) -> None:
-    """Write systemd units for the daemons of this host, and print the command that enables them at boot."""
+def _start_command(files: CellFiles, needed: list[str], others: list[str], installation: Installation) -> str:
+    """Write systemd units for the daemons of this host, and return the command that starts them now and at boot; "" without
+    systemd, or where another cell has the units."""
     written = write_units(files, [*needed, *others], installation)
-    if enabled := [program for program in needed if program in written]:
-        typer.echo(f"to start now and at boot: systemctl enable --now {' '.join(enabled)} (in place of gridengine start)")
+    enabled = [program for program in needed if program in written]
+    if enabled and enabled != needed:
+        typer.echo(f"units of another cell stay as they are: start {' '.join(set(needed) - set(enabled))} with gridengine start")
+    return enabling_command(enabled) if enabled else ""

@@ -20,6 +20,14 @@ from clients.admin.errors import AdminError
 from clients.admin.free_ports import free_cell_ports
 from clients.admin.host_consumables import memory_size
 from clients.admin.host_resources import Machine, this_machine
+from gridengine.addresses import (
+    explain_link_local,
+    family_of,
+    host_addresses,
+    is_address,
+    is_loopback,
+    is_numeric,
+)
 from gridengine.files import bootstrap
 
 #: The registered port of Grid Engine. The second, of sge_execd, is not needed here; the third is Ray's.
@@ -35,15 +43,6 @@ RUN_DIR_BYTES = 107 - len("/dbwriter.sock")
 _PATH = re.compile(r"/[A-Za-z0-9/._+@-]*")
 _CELL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
-
-
-def is_address(text: str) -> bool:
-    """Whether the resolver takes a text for an IPv4 address and not for a name: 10.1.2.3, also 10.1.515, 0xa010203."""
-    try:
-        socket.inet_aton(text)
-    except OSError:
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,10 @@ class CellPlan:
     arco: bool = False
     memory: dict[str, str] = field(default_factory=dict)
     gpus: dict[str, int] = field(default_factory=dict)
+
+    def addresses(self, host: str) -> list[str]:
+        """The addresses of a host by its name and its aliases."""
+        return list(host_addresses((host, *self.aliases.get(host, ()))))
 
     @property
     def arco_settings(self) -> dict[str, str]:
@@ -127,6 +130,8 @@ def plan_cell(options: CellOptions, inspect: Callable[[], Machine] = this_machin
     aliases = _aliases(options.aliases)
     master_host = _host("--master-host", options.master_host or socket.gethostname(), aliases)
     exec_hosts = tuple(dict.fromkeys(_host("--exec-host", name, aliases) for name in options.exec_hosts))
+    for name in exec_hosts:
+        require_one_family(name, _address(name, aliases), master_host, _address(master_host, aliases))
     is_root = os.geteuid() == 0
     if not is_root and (options.qmaster_port, options.ray_port, options.ray_ports) == (None, None, None):
         # a user's own cell, beside the cells of other users on this machine
@@ -224,8 +229,9 @@ def _aliases(texts: list[str]) -> dict[str, list[str]]:
     aliases: dict[str, list[str]] = {}
     for text in texts:
         name, _, other = text.partition("=")
-        if not (HOST_NAME.fullmatch(name) and HOST_NAME.fullmatch(other)) or is_address(name):
-            raise AdminError(f'--alias "{text}": the form is NAME=OTHER, two host names')
+        is_name = HOST_NAME.fullmatch(name) and not is_numeric(name)
+        if not is_name or not (HOST_NAME.fullmatch(other) or is_address(other)):
+            raise AdminError(f'--alias "{text}": the form is NAME=OTHER, a host name and another name or an address')
         aliases.setdefault(name, []).append(other)
     return aliases
 
@@ -234,9 +240,25 @@ def _host(option: str, name: str, aliases: dict[str, list[str]]) -> str:
     """Return the name of a host, as given. AdminError: the name does not resolve and has no alias."""
     if not HOST_NAME.fullmatch(name):
         raise AdminError(f'{option} "{name}": that is no host name')
-    if name not in aliases:
-        try:
-            socket.getaddrinfo(name, None)
-        except OSError as error:
-            raise AdminError(f"{option} {name}: the name does not resolve on this host ({error.strerror})") from error
+    if not _address(name, aliases):
+        if reason := explain_link_local((name, *aliases.get(name, ()))):
+            raise AdminError(f"{option} {name}: {reason}")
+        if name not in aliases:
+            raise AdminError(f"{option} {name}: the name does not resolve on this host")
     return name
+
+
+def _address(name: str, aliases: dict[str, list[str]]) -> str:
+    return next(host_addresses((name, *aliases.get(name, ()))), "")
+
+
+def require_one_family(host: str, address: str, master_host: str, masters_address: str) -> None:
+    """AdminError: one of the two hosts is used by IPv4 and the other by IPv6, where Ray cannot connect both. Source: adr/0220."""
+    hosts = {master_host: masters_address, host: address}
+    if "" in hosts.values() or any(map(is_loopback, hosts.values())) or len({*map(family_of, hosts.values())}) == 1:
+        return
+    by_4 = next(name for name, used in hosts.items() if family_of(used) == socket.AF_INET)
+    raise AdminError(
+        f'host "{host}" is used at {address}, and the master {master_host} at {masters_address}: hosts of a cell need addresses '
+        f'of one family; if {by_4} has an IPv6 address, give it as an alias of {by_4} (host_aliases)'
+    )

@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from gridengine.addresses import LOOPBACK, LOOPBACK_6
+
 VALIDITY = timedelta(days=3650)
 
 
@@ -47,7 +49,7 @@ def make_authority(name: str, now: datetime) -> Signed:
 def make_certificate(authority: Signed, host: str, addresses: Iterable[str], now: datetime) -> Signed:
     """Make the key and the certificate of a host, good for serving under `host` and `addresses` and for calling other hosts.
 
-    `addresses`: IP addresses, the only names of nodes in Ray. Each certificate includes the loopback address.
+    `addresses`: IP addresses, the only names of nodes in Ray. Each certificate includes the loopback addresses.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     return Signed(_key_pem(key), _make_host_certificate(authority, key.public_key(), host, addresses, now))
@@ -86,7 +88,7 @@ def _make_host_certificate(
     signing_key = serialization.load_pem_private_key(authority.key, password=None)
     assert isinstance(signing_key, ec.EllipticCurvePrivateKey)
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in dict.fromkeys((host, "localhost"))]
-    names += [x509.IPAddress(ip_address(text)) for text in dict.fromkeys((*addresses, "127.0.0.1"))]
+    names += [x509.IPAddress(ip_address(text)) for text in dict.fromkeys((*addresses, LOOPBACK, LOOPBACK_6))]
     # digital_signature
     usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
     purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
@@ -148,7 +150,7 @@ def names_of(certificate_pem: bytes) -> list[str]:
 
 
 def addresses_in(certificate_pem: bytes) -> list[str]:
-    """Return the addresses of a host certificate, with the loopback address. ValueError: the text is no certificate."""
+    """Return the addresses of a host certificate, with the loopback addresses. ValueError: the text is no certificate."""
     certificate = x509.load_pem_x509_certificate(certificate_pem)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     return [str(address) for address in names.get_values_for_type(x509.IPAddress)]

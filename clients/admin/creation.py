@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from clients.addresses import host_addresses
 from clients.admin.authority import Authority, give
 from clients.admin.cell import CellFiles
 from clients.admin.cell_plan import CellPlan
@@ -90,9 +89,9 @@ def _make_spool_directories(plan: CellPlan) -> None:
 def _make_keys(plan: CellPlan, now: datetime) -> None:
     """Create the cell's authority and the keys of all its hosts."""
     authority = Authority(plan.files, Path(plan.bootstrap["qmaster_spool_dir"]), plan.admin_user)
-    authority.found(plan.master_host, host_addresses(plan.master_host, plan.aliases.get(plan.master_host, [])), now)
+    authority.found(plan.master_host, plan.addresses(plan.master_host), now)
     for host in plan.exec_hosts:
-        authority.add(host, host_addresses(host, plan.aliases.get(host, [])), now)
+        authority.add(host, plan.addresses(host), now)
 
 
 def _settings(values: Mapping[str, str]) -> str:

@@ -6,10 +6,8 @@ and `program`. Source: docs/adr/0149.
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
-from pathlib import Path
 
 import psutil
 
@@ -17,11 +15,11 @@ from clients.admin.cell import InstalledCell
 from clients.admin.errors import AdminError
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import EXECD, QMASTER, SHADOWD, LocalDaemon, process_of, start, stop
+from clients.admin.systemd_units import unit_of_process
 from gridengine.errors import plain_fault
 
 _BY_ITSELF = (QMASTER, SHADOWD, EXECD)
 _TRIAL_S, _RESTART_S = 60.0, 120.0
-_UNIT = re.compile(r"/([\w@.\\-]+\.service)$", re.MULTILINE)
 
 
 def release_of(daemon: LocalDaemon) -> str:
@@ -68,19 +66,10 @@ def restart_on_release(daemon: LocalDaemon, cell: InstalledCell, installation: I
         except psutil.NoSuchProcess:
             pass
         return
-    if process is not None and (unit := _unit(process.pid)):
+    if process is not None and (unit := unit_of_process(process.pid)):
         done = subprocess.run(["systemctl", "restart", unit], capture_output=True, text=True, timeout=_RESTART_S)
         if done.returncode:
             raise AdminError(f"{daemon}: systemctl restart {unit}: {done.stderr.strip()}")
         return
     stop([daemon])
     start(daemon, cell, installation)
-
-
-def _unit(pid: int) -> str:
-    """The systemd unit of a process, "" for none: jobs and shells are in units of other kinds."""
-    try:
-        found = _UNIT.search(Path(f"/proc/{pid}/cgroup").read_text())
-    except OSError:
-        return ""
-    return found[1] if found and found[1].startswith("sge_") else ""

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import typer
 
-from clients.addresses import host_addresses
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
 from clients.admin.certificate import is_key_of, is_signed_by, names_of, utc_now, validity
@@ -29,6 +28,7 @@ from clients.admin.file_checks import check_bootstrap, check_files
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation, find_installation
 from clients.admin.live_checks import (
+    check_cgroups,
     check_mail,
     check_master_clock,
     check_membership,
@@ -37,9 +37,18 @@ from clients.admin.live_checks import (
     check_sensors,
     check_users,
 )
-from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
+from clients.admin.local_daemons import (
+    addresses_of_host,
+    answers,
+    daemons_of_this_machine,
+    host_aliases,
+    is_closed,
+    is_master_here,
+    process_of,
+)
 from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
+from clients.admin.systemd_checks import check_units
 from gridengine.errors import plain_fault
 from gridengine.protocols import arco
 
@@ -81,10 +90,12 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         (check_users, (cell,)),
         (check_mail, (cell, now)),
         (check_daemons, (cell,)),
+        (check_units, (cell,)),
         (check_roles, (cell,)),
         (check_pages, (cell,)),
         (check_membership, (cell,)),
         (check_sensors, (cell,)),
+        (check_cgroups, (cell,)),
         (check_ports, (cell,)),
         (check_firewall, (cell,)),
         (check_qmaster, (cell, installation)),
@@ -199,19 +210,15 @@ def _check_keys(directory: Path, again: str, cell: InstalledCell, now: datetime)
     if not is_signed_by(certificate, cell.files.certificate.read_bytes()):
         yield Finding(f"{directory}/tls.crt is not of the authority {cell.files.certificate}", again)
     host = cell.master_host if directory.parent == cell.qmaster_spool_dir else directory.parent.name
-    if missing_addresses := set(_addresses(cell, host)) - set(names_of(certificate)):
-        missing = ", ".join(sorted(missing_addresses))
-        yield Finding(f"{directory}/tls.crt is not for {missing}, where {host} is reached now", again)
+    address = next(addresses_of_host(cell, host), "")
+    if address and address not in names_of(certificate):
+        yield Finding(f"{directory}/tls.crt is not for {address}, where {host} is reached now", again)
     if now < begin:
         yield Finding(f"the certificate is valid from {begin:%Y-%m-%d %H:%M} UTC, which is in the future", "set the clock")
     elif now > end - CERTIFICATE_WARNING:
         yield Finding(f"the certificate {directory}/tls.crt ends at {end:%Y-%m-%d %H:%M} UTC", again)
     else:
         yield Finding(f"the certificate {directory}/tls.crt is valid until {end:%Y-%m-%d}")
-
-
-def _addresses(cell: InstalledCell, host: str) -> list[str]:
-    return host_addresses(host, [alias for alias, unique in host_aliases(cell).items() if unique == host])
 
 
 def check_names(cell: InstalledCell) -> Iterator[Finding]:
@@ -325,7 +332,7 @@ def check_ports(cell: InstalledCell) -> Iterator[Finding]:
     if not is_master_here(cell):
         return
     down = not answers(cell.run_dir / "gdi.sock")
-    master = next(iter(_addresses(cell, cell.master_host)), cell.master_host)
+    master = next(addresses_of_host(cell, cell.master_host), cell.master_host)
     for key in ("qmaster_port", "ray_port"):
         port = int(cell.settings[key])
         taken = _connects(master, port)

@@ -9,6 +9,8 @@ import random
 import socket
 from pathlib import Path
 
+from gridengine.addresses import ANY, ANY_6
+
 #: below the kernel's ephemeral ports (ip(7)), so that no outgoing connection takes one of these ports by chance
 _LOWEST = 15_000
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -47,9 +49,12 @@ def free_range(count: int) -> tuple[int, int]:
 
 
 def _is_free(port: int) -> bool:
-    with socket.socket() as one:
-        try:
-            one.bind(("", port))
-        except OSError:
-            return False
+    """Whether neither family has a listener: a host's name may have addresses of both."""
+    try:
+        if socket.has_dualstack_ipv6():
+            socket.create_server((ANY_6, port), family=socket.AF_INET6, dualstack_ipv6=True).close()
+        else:
+            socket.create_server((ANY, port)).close()
+    except OSError:
+        return False
     return True

@@ -11,13 +11,13 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
-from clients.addresses import LOOPBACK, host_addresses
 from clients.admin.authority import Authority
 from clients.admin.cell import InstalledCell
-from clients.admin.cell_plan import HOST_NAME, is_address
+from clients.admin.cell_plan import HOST_NAME, require_one_family
 from clients.admin.certificate import utc_now
 from clients.admin.errors import AdminError
-from clients.admin.local_daemons import host_aliases, is_master_here
+from clients.admin.local_daemons import addresses_of_host, host_aliases, is_master_here, names_of_host
+from gridengine.addresses import LOOPBACK, LOOPBACK_6, explain_link_local, is_loopback, is_numeric
 
 
 def add_host(cell: InstalledCell, name: str, into: Path | None = None) -> tuple[str, Path]:
@@ -31,10 +31,12 @@ def add_host(cell: InstalledCell, name: str, into: Path | None = None) -> tuple[
 
 
 def addresses_of(cell: InstalledCell, unique: str) -> list[str]:
-    """The addresses of a host. AdminError: none of its names resolves here."""
-    if found := host_addresses(unique, _aliases(cell, unique)):
+    """The addresses of a host. AdminError: none of its names resolves here, or the master cannot be reached from there."""
+    if found := list(addresses_of_host(cell, unique)):
+        require_one_family(unique, found[0], cell.master_host, next(addresses_of_host(cell, cell.master_host), ""))
         return found
-    raise AdminError(f'host "{unique}": the name does not resolve on this host')
+    reason = explain_link_local(names_of_host(cell, unique)) or "the name does not resolve on this host"
+    raise AdminError(f'host "{unique}": {reason}')
 
 
 def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
@@ -47,7 +49,7 @@ def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
     try:
         if authority.exists or not (fresh or authority.never_existed):
             return False
-        addresses = host_addresses(cell.master_host, _aliases(cell, cell.master_host))
+        addresses = addresses_of_host(cell, cell.master_host)
         authority.found(cell.master_host, addresses, utc_now())
     except OSError as error:
         raise AdminError(f"cannot make the authority of the cell: {error.filename}: {error.strerror}") from error
@@ -88,7 +90,7 @@ def unique_name(cell: InstalledCell, name: str) -> str:
     unique = host_aliases(cell).get(name.lower(), name)
     if not re.fullmatch(HOST_NAME, unique):
         raise AdminError(f'host "{unique}": that is no host name')
-    if is_address(unique):
+    if is_numeric(unique):
         raise AdminError(f'host "{unique}": that is an address and no host name')
     return unique
 
@@ -98,12 +100,12 @@ def require_own_addresses(cell: InstalledCell, host: str, addresses: Iterable[st
 
     In a cell with the master at the loopback address all hosts are one machine; listed hosts may share the address.
     """
-    masters = host_addresses(cell.master_host, _aliases(cell, cell.master_host))
+    masters = list(addresses_of_host(cell, cell.master_host))
     hosts = open_authority(cell).hosts()
     taken = {address: known.name for known in hosts if known.name != host for address in known.addresses}
-    taken |= dict.fromkeys((LOOPBACK, *masters), cell.master_host)
-    if LOOPBACK in masters and host in host_aliases(cell).values():
-        del taken[LOOPBACK]
+    taken |= dict.fromkeys((LOOPBACK, LOOPBACK_6, *masters), cell.master_host)
+    if any(map(is_loopback, masters)) and host in host_aliases(cell).values():
+        del taken[LOOPBACK], taken[LOOPBACK_6]
     names = {known.name for known in hosts if known.name != host}
     for address in addresses:
         other = taken.get(address) or next((name for name in _names_at(cell, address) if name in names), None)
@@ -116,7 +118,7 @@ def require_own_addresses(cell: InstalledCell, host: str, addresses: Iterable[st
 
 def _names_at(cell: InstalledCell, address: str) -> set[str]:
     """The names of hosts of the cell for an address by the resolver, independent of certificates."""
-    if address == LOOPBACK:
+    if is_loopback(address):
         return set()
     try:
         name, others, _ = socket.gethostbyaddr(address)
@@ -125,7 +127,3 @@ def _names_at(cell: InstalledCell, address: str) -> set[str]:
     known = host_aliases(cell)
     spoken = {text.lower() for text in (name, *others)}
     return {known.get(text, text) for text in spoken} | {text.partition(".")[0] for text in spoken}
-
-
-def _aliases(cell: InstalledCell, unique: str) -> list[str]:
-    return [alias for alias, known in host_aliases(cell).items() if known == unique]

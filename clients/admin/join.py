@@ -32,9 +32,10 @@ from clients.admin.errors import AdminError
 from clients.admin.host_resources import Machine, this_machine
 from clients.admin.installation import Installation
 from clients.admin.sge_root import provide
+from gridengine.addresses import split_port
 from gridengine.errors import InvalidValueError, UnavailableError
 from gridengine.files.durable import write_new
-from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, REQUEST, JoinToken, parse_token
+from gridengine.protocols.joining import LONGEST_ADMISSION_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
 #: the privileged ports that programs choose freely; source: rresvport(3), and NFS clients
@@ -96,16 +97,17 @@ def _connect(host: str, port: int) -> socket.socket:
 def _request_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
     """The data from the master. Nothing is sent before the master has shown the certificate of the token. Raises _NoAnswerError.
     """
-    host, _, port = master.partition(":")
-    if port and not port.isdecimal():
-        raise AdminError(f'"{master}": give the master as HOST or HOST:PORT')
+    try:
+        host, port = split_port(master, QMASTER_PORT)
+    except InvalidValueError as fault:
+        raise AdminError(f"{fault}: give the master as HOST or HOST:PORT") from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the fingerprint authenticates the master
     known = False
     try:
-        with _connect(host, int(port or QMASTER_PORT)) as plain:
-            plain.settimeout(ADMISSION_TIMEOUT_S + _CONNECT_S)
+        with _connect(host, port) as plain:
+            plain.settimeout(LONGEST_ADMISSION_S + _CONNECT_S)
             with context.wrap_socket(plain, server_hostname=host) as tls:
                 shown = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").digest()
                 if not hmac.compare_digest(shown, token.fingerprint):
@@ -119,7 +121,7 @@ def _request_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict
 
 
 def _read_answer(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[str, Any]:
-    connection = http.client.HTTPConnection(master)
+    connection = http.client.HTTPConnection(*split_port(master, QMASTER_PORT))
     connection.sock = tls
     try:
         connection.request("POST", f"/v1/{REQUEST}", json.dumps(fields), {"Connection": "close"})

@@ -21,7 +21,7 @@ from clients.admin.finding import Finding
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
 from clients.admin.membership import membership
-from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
+from gridengine.protocols.protocol import CGROUPS_FILE, SENSOR_FAULTS_FILE
 from gridengine.values.units import format_duration
 
 #: The end of the qmaster's log that is searched for unsent mail.
@@ -61,6 +61,23 @@ def check_sensors(cell: InstalledCell) -> Iterator[Finding]:
             continue
         for fault in faults:
             yield Finding(f"{daemon.host}: {fault}", "correct the program (man load_sensor), or qconf -mconf: load_sensor")
+
+
+def check_cgroups(cell: InstalledCell) -> Iterator[Finding]:
+    """Cgroups limit the memory of jobs on this machine's exec hosts. No finding where the cell has them switched off."""
+    for daemon in daemons_of_this_machine(cell):
+        if daemon.program != EXECD or process_of(daemon) is None:
+            continue
+        try:
+            kind, obstacle = (daemon.pid_file.parent / CGROUPS_FILE).read_text().split("\n")[:2]
+        except (OSError, ValueError):
+            continue
+        if obstacle:
+            what = f"{daemon.host}: cgroups do not limit the memory of jobs: {obstacle}"
+            remedy = "man sge_execd, CGROUPS; or, to go without: qconf -mconf: execd_params ENABLE_CGROUPS=false"
+            yield Finding(what, remedy, note=True)
+        else:
+            yield Finding(f"{daemon.host}: jobs have cgroups {kind}")
 
 
 def _ask(cell: InstalledCell, name: str, body: dict[str, Any]) -> gdi.Answer:

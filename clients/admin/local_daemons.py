@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +19,13 @@ import psutil
 from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.errors import AdminError
 from clients.admin.installation import Installation
+from gridengine.addresses import canonical, host_addresses
 from gridengine.protocols import arco, web
 
 #: Limits for the start and the end of a daemon, in seconds: longer than the daemons' own limits for Ray and a slow
-#: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they report the fault themselves.
-START_S = 210.0
+#: disk, with all attempts of a slow host (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they
+#: report the fault themselves.
+START_S = 1500.0
 STOP_S = 60.0
 
 QMASTER = "sge_qmaster"
@@ -102,7 +104,17 @@ def host_aliases(cell: InstalledCell) -> dict[str, str]:
     """Return the unique name of every alias in `host_aliases`. AdminError. Source: sge_host_aliases(5)."""
     lines = optional_text(cell.files.host_aliases).splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
-    return {alias.lower(): names[0] for names in rows for alias in names[1:]}
+    return {canonical(alias) or alias.lower(): names[0] for names in rows for alias in names[1:]}
+
+
+def names_of_host(cell: InstalledCell, host: str) -> list[str]:
+    """The unique name of a host and its aliases. AdminError."""
+    return [host, *(alias for alias, unique in host_aliases(cell).items() if unique == host)]
+
+
+def addresses_of_host(cell: InstalledCell, host: str) -> Iterator[str]:
+    """The addresses of a host, as `host_addresses`; none if no name of it resolves here. AdminError."""
+    return host_addresses(names_of_host(cell, host))
 
 
 def this_host(cell: InstalledCell) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import http.client
 import ssl
 from collections.abc import Iterator
-from ipaddress import ip_address
 
 from clients.admin.cell import InstalledCell, optional_text
 from clients.admin.finding import Finding
 from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, qmaster_or_shadowd, web_of
+from gridengine.addresses import ANY, ANY_6, canonical, is_loopback
 from gridengine.cell_files import parse_settings
 from gridengine.errors import InvalidValueError, plain_fault
 from gridengine.protocols import web
@@ -61,9 +61,9 @@ def _readiness(cell: InstalledCell) -> tuple[int, str]:
     """Status and text of `/readyz`. Raises OSError, HTTPException, InvalidValueError, ValueError."""
     path = cell.files.common / web.SETTINGS_FILE
     settings = parse_settings(optional_text(path), path)
-    address, port = settings.get("address", web.ADDRESS), int(settings.get("port", web.PORT))
-    tls = "certificate" in settings or not ip_address(address).is_loopback
-    address = web.ADDRESS if ip_address(address).is_unspecified else address
+    address, port = canonical(settings.get("address", web.ADDRESS)), int(settings.get("port", web.PORT))
+    tls = "certificate" in settings or not is_loopback(address)
+    address = web.ADDRESS if address in (ANY, ANY_6) else address
     connection: http.client.HTTPConnection
     if tls:
         # only the readiness is read, no data is sent: any certificate is accepted

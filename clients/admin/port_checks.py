@@ -14,18 +14,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from clients import gdi
-from clients.addresses import LOOPBACK, host_addresses
 from clients.admin.cell import InstalledCell, select_cell
 from clients.admin.finding import Finding
 from clients.admin.local_daemons import (
     EXECD,
+    addresses_of_host,
     daemons_of_this_machine,
-    host_aliases,
     is_master_here,
     process_of,
     shadow_masters,
     this_host,
 )
+from gridengine.addresses import family_of, is_loopback
 from gridengine.values.ranges import Ranges
 
 #: seconds; a reachable host accepts a connection in a thousandth of it
@@ -89,7 +89,7 @@ def _from_master(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
     here = {daemon.host for daemon in daemons_of_this_machine(cell)}
     for name, up in ((row["host"], row["up"]) for row in hosts if row["host"] not in here):
         address = _address(cell, name)
-        if address == LOOPBACK:
+        if is_loopback(address):
             continue
         results = try_ports(address, ports.of_node(True))
         if not up and not results.answers:
@@ -102,7 +102,7 @@ def _from_master(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
 def _from_other_host(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
     here, master = this_host(cell), cell.master_host
     address = _address(cell, master)
-    if address == LOOPBACK:
+    if is_loopback(address):
         return
     results = try_ports(address, [*ports.named.values(), *ports.of_node(False)])
     if results.is_silent:
@@ -177,8 +177,7 @@ def _format_ports(ports: Iterable[int]) -> str:
 
 def _address(cell: InstalledCell, host: str) -> str:
     """The address of a host; "" if its name does not resolve."""
-    aliases = [alias for alias, unique in host_aliases(cell).items() if unique == host]
-    return next(iter(host_addresses(host, aliases)), "")
+    return next(addresses_of_host(cell, host), "")
 
 
 def try_ports(address: str, ports: Iterable[int]) -> PortResults:
@@ -186,7 +185,7 @@ def try_ports(address: str, ports: Iterable[int]) -> PortResults:
     results = PortResults()
     with selectors.DefaultSelector() as selector:
         for port in sorted(set(ports)):
-            connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            connection = socket.socket(family_of(address), socket.SOCK_STREAM)
             connection.setblocking(False)
             if connection.connect_ex((address, port)) in (0, errno.EINPROGRESS):
                 selector.register(connection, selectors.EVENT_WRITE, port)

@@ -21,6 +21,7 @@ from clients.admin.host import Groups, Queues, Roles, chosen_roles, master_cell
 from clients.admin.host_keys import addresses_of, open_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects
+from gridengine.addresses import join_port
 from gridengine.protocols.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
 
 token = typer.Typer(callback=read_cell_options, help="Make, show and revoke tokens with which hosts join the cell.")
@@ -86,7 +87,7 @@ def _print_instructions(cell: InstalledCell, made: JoinToken, good: str) -> None
     """Print the token; the instructions go to standard error, so that the output can be piped."""
     typer.echo(str(made))
     sys.stdout.flush()
-    command = f"gridengine join {cell.master_host}:{cell.settings['qmaster_port']}"
+    command = f"gridengine join {join_port(cell.master_host, cell.settings['qmaster_port'])}"
     typer.echo("on the new host:", err=True)
     typer.echo(f"{command}  (asks for the token)", err=True)
     typer.echo(f"{command} --token -  (reads it from standard input: gridengine token join | ssh HOST …)", err=True)

@@ -34,6 +34,7 @@ from clients.admin.local_daemons import (
 )
 from clients.admin.releases import Release
 from clients.admin.socket_request import NoReplyError, ask
+from clients.admin.systemd_units import renew_units
 from gridengine.protocols.protocol import MAX_PROTOCOL_DIFFERENCE
 from gridengine.values.units import format_duration
 
@@ -191,6 +192,7 @@ class Upgrade:
 
     def run(self) -> None:
         """Upgrade shadows, master, exec hosts; to an older release in reverse order. AdminError: a daemon is not back."""
+        renew_units(self._cell.files, self._installation)
         master = self._known["master"]
         steps: list[Callable[[], None]] = [self._shadows, self._master, self._exec_hosts]
         if self._back or (self._target.protocol, self._target.spool) < (master["protocol"], master["spool"]):

@@ -51,16 +51,7 @@ def _send(verb: str, kind: str, changes: list[tuple[str, str]], instances: list[
     return status
 
 
-def add_users(kind: str, values: list[str]) -> int:
-    """-au: add users to access lists; a missing list is created (QF-26)."""
-    return _change_users("add", values)
-
-
-def delete_users(kind: str, values: list[str]) -> int:
-    """-du: remove users from access lists."""
-    return _change_users("delete", values)
-
-
-def _change_users(verb: str, values: list[str]) -> int:
+def change_users(verb: str, values: list[str]) -> int:
+    """-au, -du: add users to access lists, or delete them; `add` creates a missing list (QF-26)."""
     users, lists = (value.replace(",", " ").split() for value in values)
     return program.request("change_users", {"verb": verb, "users": users, "lists": lists})

@@ -38,23 +38,13 @@ def _for_each_name(values: list[str], change: "Callable[[str], int]") -> int:
     return status
 
 
-def clean(kind: str, values: list[str]) -> int:
+def clean(values: list[str]) -> int:
     """-cq: remove all jobs from queues without waiting for their hosts (QF-14)."""
     return program.request("clean_queues", {"queues": [name for value in values for name in value.split(",") if name]})
 
 
-def add_from_files(kind: str, values: list[str]) -> int:
-    """-Ax: add objects from files."""
-    return _send_files("add", kind, values)
-
-
-def modify_from_files(kind: str, values: list[str]) -> int:
-    """-Mx: change objects to the content of files."""
-    return _send_files("modify", kind, values)
-
-
-def _send_files(verb: str, kind: str, values: list[str]) -> int:
-    """Add or change the objects of files. The host of a configuration is the name of its file."""
+def send_files(verb: str, kind: str, values: list[str]) -> int:
+    """-Ax, -Mx: add or modify the objects of files. The host of a configuration is the name of its file."""
     names = values[0].split(",") if kind == "configuration" else [values[0]]
     status = 0
     for path in names:

@@ -7,7 +7,7 @@ QF-35; O for the texts.
 from clients import gdi, program
 
 
-def list_event_clients(kind: str, values: list[str]) -> int:
+def list_event_clients() -> int:
     """-secl: a table of ids, names and hosts."""
     clients = program.read("event_clients", {})
     if not clients:
@@ -19,12 +19,12 @@ def list_event_clients(kind: str, values: list[str]) -> int:
     return 0
 
 
-def end_event_clients(kind: str, values: list[str]) -> int:
+def end_event_clients(values: list[str]) -> int:
     """-kec: end event clients by id, or all but the scheduler."""
     return program.request("kill_event_clients", {"clients": values[0].replace(",", " ").split()})
 
 
-def show_scheduler_host(kind: str, values: list[str]) -> int:
+def show_scheduler_host() -> int:
     """-sss: print the host of the scheduler."""
     host = scheduler_host()
     if not host:
@@ -44,24 +44,15 @@ def scheduler_host() -> str:
     return next((str(host) for _, name, host in program.read("event_clients", {}) if name == "scheduler"), "")
 
 
-def shut_down(kind: str, values: list[str]) -> int:
-    """-km, -ks, -kt scheduler, -ke: shut down daemons; jobs keep running."""
-    return _shut_down(kind, values, kill_jobs=False)
-
-
-def shut_down_with_jobs(kind: str, values: list[str]) -> int:
-    """-kej: shut down execution daemons and end their jobs."""
-    return _shut_down(kind, values, kill_jobs=True)
-
-
-def _shut_down(kind: str, values: list[str], kill_jobs: bool) -> int:
+def shut_down(kind: str, values: list[str], kill_jobs: bool = False) -> int:
+    """-km, -ks, -kt scheduler, -ke: shut down daemons; jobs keep running unless `kill_jobs` (-kej)."""
     hosts = [name for value in values for name in value.split(",") if name] if kind == "execd" else []
     what = _check_thread(values[0]) if kind == "thread" else kind
     # not by `request`, which may send twice: the second request would also end a qmaster that was started meanwhile
     return program.show_answers(gdi.call("shutdown", {"what": what, "hosts": hosts, "kill_jobs": kill_jobs}))
 
 
-def start_thread(kind: str, values: list[str]) -> int:
+def start_thread(values: list[str]) -> int:
     """-at scheduler: report the state; the scheduler starts and ends with the qmaster."""
     _check_thread(values[0])
     if not scheduler_host():
@@ -76,8 +67,3 @@ def _check_thread(name: str) -> str:
     if name != "scheduler":
         raise program.CommandError(f'thread with name "{name}" is not supported', 1)
     return name
-
-
-def monitor_scheduling(kind: str, values: list[str]) -> int:
-    """-tsm: the next scheduling run writes the reasons of pending jobs to common/schedd_runlog (QF-35)."""
-    return program.request("monitor_scheduling", {})

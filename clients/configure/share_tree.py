@@ -7,7 +7,7 @@ tree as a file. Called by `clients.qconf`. Source: qconf(1); QF-32, QF-33; O for
 from clients import gdi, program
 
 
-def draw(kind: str, values: list[str]) -> int:
+def draw() -> int:
     """-sst, -bonsai: print a line per node, indented by its depth."""
     answer = gdi.call("config_share_tree", {"paths": None})
     for path, name, shares in answer.data or ():
@@ -16,7 +16,7 @@ def draw(kind: str, values: list[str]) -> int:
     return program.show_answers(answer)
 
 
-def show_nodes(kind: str, values: list[str]) -> int:
+def show_nodes(values: list[str]) -> int:
     """-sstnode, -rsstnode: print the paths and shares of nodes and of their descendants; unknown nodes are reported."""
     answer = gdi.call("config_share_tree", {"paths": _items(values)})
     for path, _, shares in answer.data or ():
@@ -24,27 +24,13 @@ def show_nodes(kind: str, values: list[str]) -> int:
     return program.show_answers(answer)
 
 
-def add_nodes(kind: str, values: list[str]) -> int:
-    """-astnode path=shares,..."""
-    return _change("add", values)
-
-
-def modify_nodes(kind: str, values: list[str]) -> int:
-    """-mstnode path=shares,..."""
-    return _change("modify", values)
-
-
-def delete_nodes(kind: str, values: list[str]) -> int:
-    """-dstnode path,..."""
-    return _change("delete", values)
-
-
-def clear_usage(kind: str, values: list[str]) -> int:
+def clear_usage(values: list[str]) -> int:
     """-clearusage: clear the usage of users, or of all users and projects."""
     return program.request("clear_usage", {"users": _items(values)})
 
 
-def _change(verb: str, values: list[str]) -> int:
+def change_nodes(verb: str, values: list[str]) -> int:
+    """-astnode, -mstnode path=shares,…; -dstnode path,…"""
     return program.request("change_share_tree", {"verb": verb, "nodes": _items(values)})
 
 

@@ -95,7 +95,7 @@ def with_load(objects: "Shown") -> "Shown":
     return shown
 
 
-def show_list(kind: str, values: list[str]) -> int:
+def show_list(kind: str) -> int:
     """Print all names of a kind, a line each; exit 1 when the kind has no object."""
     names = names_of(kind)
     if not names:
@@ -114,7 +114,7 @@ def _write_names(names: list[str]) -> None:
     program.show(f"{name}\n" for name in names)
 
 
-def search(kind: str, values: list[str]) -> int:
+def search(values: list[str]) -> int:
     """-sobjl: print the names of the objects with a matching value; an empty result is no failure (QF-15)."""
     _write_names(matching_names(values))
     return 0
@@ -126,22 +126,15 @@ def matching_names(values: list[str]) -> list[str]:
     return names
 
 
-def show_detached(kind: str, values: list[str]) -> int:
-    """-sds: print the qmaster's lines on settings of queues that no host uses (QF-16)."""
-    return program.request("config_detached", {})
-
-
-def show_group_tree(kind: str, values: list[str]) -> int:
+def show_group_tree(group: str) -> int:
     """-shgrp_tree: print the group and, indented, its members."""
-    members = group_members(values[0])
-    program.show(_tree(values[0], members, ""))
+    program.show(_tree(group, group_members(group), ""))
     return 0
 
 
-def show_group_hosts(kind: str, values: list[str]) -> int:
+def show_group_hosts(group: str) -> int:
     """-shgrp_resolved: print all hosts of the group in one line; no line for an empty group (O)."""
-    hosts = hosts_of_group(values[0])
-    if hosts:
+    if hosts := hosts_of_group(group):
         print(" ".join(hosts))
     return 0
 

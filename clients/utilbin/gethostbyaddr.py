@@ -1,4 +1,4 @@
-"""gethostbyaddr: look up a host by its IPv4 address, and its unique name in the cell. Source: O."""
+"""gethostbyaddr: look up a host by its address, and its unique name in the cell. Source: O."""
 
 from clients.utilbin.host_lookup import about_argument, by_address
 from gridengine.terminal.standard_output import with_output_check

@@ -2,12 +2,14 @@
 
 Owns the three forms of the output. Sensors call these programs every few seconds: slow modules must not be imported.
 Source: O (gethostname, gethostbyname, gethostbyaddr of 8.1.9); host_aliases(5).
+Deviation: 8.1.9 knows IPv4 addresses alone.
 """
 
 import _socket
 import os
 import sys
 
+from gridengine.addresses import host_addresses, is_address
 from gridengine.errors import UserError
 
 TYPE_CHECKING = False  # as typing has it: each call pays for every import
@@ -29,15 +31,6 @@ class UnresolvedHostError(UserError):
     """The resolver does not know the host; the text is the cause in brackets."""
 
 
-def is_address(text: str) -> bool:
-    """Whether a text is an IPv4 address."""
-    try:
-        _socket.inet_pton(_socket.AF_INET, text)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
 def by_name(name: str) -> "Entry":
     """Name, other names and addresses of a host, given by name or address. Raises UnresolvedHostError."""
     if is_address(name):
@@ -45,7 +38,13 @@ def by_name(name: str) -> "Entry":
             return _socket.gethostbyaddr(name)
         except OSError:
             raise UnresolvedHostError("Success") from None
-    return _resolve(_socket.gethostbyname_ex, name)
+    try:
+        return _resolve(_socket.gethostbyname_ex, name)
+    except UnresolvedHostError:
+        addresses = list(host_addresses((name,)))
+        if not addresses:
+            raise
+        return name, [], addresses
 
 
 def by_address(address: str) -> "Entry":

@@ -62,7 +62,7 @@ def serve(
         else:
             assert listener is not None
             server = Server(writer, settings, cell.common / arco.QUERY_DIRECTORY)
-            run_until_stopped(lambda stop: _serve(writer, server, listener, stop, startup), pid_file)
+            run_until_stopped(lambda stop: _serve(writer, server, listener, stop, startup), pid_file, startup)
         pid_file.release()
 
 

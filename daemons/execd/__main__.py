@@ -54,7 +54,7 @@ def serve(
         save_inherited(spool, os.environ, _binary_path())
         link_programs(cell.root, _binary_path())
         renewal = Renewal(lambda: PROGRAM)
-        run_until_stopped(lambda stop: _serve(cell, host, stop, startup, renewal), pid_file, renewal)
+        run_until_stopped(lambda stop: _serve(cell, host, stop, startup, renewal), pid_file, startup, renewal)
         pid_file.release()
 
 

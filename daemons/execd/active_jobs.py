@@ -6,12 +6,11 @@ Blocking file work, all of it short. Called by `tasks`. Source: docs/architectur
 
 from __future__ import annotations
 
-import grp
 import logging
 import os
-import pwd
 import re
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,30 +53,6 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _decode_ended = msgspec.json.Decoder(dict[str, object]).decode
 
 
-def find_account(owner: str) -> Account:
-    """The account of the job's owner on this host. TaskStartError: unknown, or not allowed without root (EX-4, EX-19)."""
-    try:
-        entry = pwd.getpwnam(owner)
-    except KeyError:
-        raise TaskStartError(EARLY, f'user "{owner}" is unknown on this host') from None
-    if os.geteuid() not in (0, entry.pw_uid):
-        own = pwd.getpwuid(os.geteuid()).pw_name
-        raise TaskStartError(EARLY, f'sge_execd runs as "{own}" and runs jobs of that user only, not of "{owner}"')
-    try:
-        group = grp.getgrgid(entry.pw_gid).gr_name
-    except KeyError:
-        group = str(entry.pw_gid)
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, group, entry.pw_dir, entry.pw_shell)
-
-
-def find_home(user: str) -> str | None:
-    """The home directory of a user, None when there is no such user."""
-    try:
-        return pwd.getpwnam(user).pw_dir
-    except KeyError:
-        return None
-
-
 def create(
     start: Start, site: HostSite, configuration: HostConfiguration, assigned: AssignedResources, account: Account
 ) -> Path:
@@ -88,7 +63,7 @@ def create(
     directory = site.task_directory(start.key)
     draft = directory.with_name(f".{directory.name}")
     try:
-        config = task_config(start, site, configuration, account, find_home, assigned)
+        config = task_config(start, site, configuration, account, assigned)
         if not recycled_directories.take(site.recycled_jobs, draft):
             _make_empty(draft)
         # the file contains the environment: no other user may read it
@@ -185,6 +160,15 @@ def read_usage(directory: Path) -> Usage | None:
         return msgspec.json.decode((directory / "usage").read_bytes(), type=Usage, strict=False)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def current_usage(directory: Path, *, with_reservation: bool) -> Usage | None:
+    """As `read_usage`, on request with the amounts that the task has reserved on the host so far in place of the measured."""
+    usage = read_usage(directory)
+    if usage is None or not with_reservation:
+        return usage
+    running_s = running_seconds(directory, time.clock_gettime(time.CLOCK_BOOTTIME))
+    return msgspec.structs.replace(usage, **reserved_usage(directory, running_s))
 
 
 def read_checkpoint(directory: Path) -> int:

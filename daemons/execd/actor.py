@@ -22,6 +22,7 @@ import ray
 from daemons.execd import load
 from daemons.execd.active_jobs import remove_all, set_kept_aside
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.cgroups import note_cgroups, prepare_cgroups
 from daemons.execd.health import Health
 from daemons.execd.keep_running import keep_running
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, sensor_starter, write_faults
@@ -29,13 +30,15 @@ from daemons.execd.output_reader import OutputReader
 from daemons.execd.reporter import Reporter
 from daemons.execd.resource_assignment import ResourceAssigner, permitted_processors
 from daemons.execd.saved_configuration import read_configuration, save_configuration
-from daemons.execd.site import PID_FILE, incarnation, read_site
-from daemons.execd.tasks import NotReadyError, Tasks
+from daemons.execd.site import PID_FILE, read_site
+from daemons.execd.tasks import Tasks
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
+from daemons.runtime.name_service import NameServiceError
 from daemons.runtime.ray_session import NAMESPACE
-from gridengine.errors import plain_fault
+from gridengine.errors import UnavailableError, plain_fault
+from gridengine.files.incarnation import incarnation
 from gridengine.protocols.delivery import (
     Acknowledgement,
     Batch,
@@ -86,8 +89,10 @@ class ExecdActor:
             self._report_sensed_load,
             partial(write_faults, site.spool),
         )
-        self._assigner = ResourceAssigner(sge_cell, load.host_topology(), permitted_processors())
-        self._load = load.LoadReporter(incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use)
+        self._assigner = ResourceAssigner(load.host_topology(), permitted_processors(), partial(prepare_cgroups, site))
+        self._load = load.LoadReporter(
+            incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use, cgroups=self._cgroups
+        )
         self._attempt_log = AttemptLog(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._attempt_log, self._report, self._assigner, self._report_sensed_load)
         self._health = Health(site, self._report)
@@ -137,7 +142,7 @@ class ExecdActor:
         """Carry an instruction out; its failure affects its own acknowledgement alone."""
         try:
             return await self._carry_out(instruction, batch)
-        except (NotReadyError, TimeoutError) as reason:
+        except (UnavailableError, NameServiceError, TimeoutError) as reason:
             return Acknowledgement(False, reason=str(reason) or "the qmaster has not answered reports", again=True)
         except Exception as error:  # one instruction must not fail its batch
             _log.exception("cannot carry out %s", type(instruction).__name__.lower())
@@ -157,13 +162,13 @@ class ExecdActor:
         if kill_jobs:
             try:
                 await self._tasks.end_all(_LAST_ENDS_S)
-            except NotReadyError as reason:
+            except UnavailableError as reason:
                 _log.error("jobs go on: %s", reason)
         asyncio.get_running_loop().call_later(_SHUT_DOWN_S, os.kill, pid, signal.SIGTERM)
 
     async def _carry_out(self, instruction: Instruction, batch: Batch) -> Acknowledgement:
         if self._closing:
-            raise NotReadyError("the host's daemon is shutting down")
+            raise UnavailableError("the host's daemon is shutting down")
         match instruction:
             case Start():
                 await self._tasks.remove_earlier_attempts(instruction)
@@ -206,6 +211,7 @@ class ExecdActor:
             asyncio.get_running_loop().run_in_executor(None, remove_all, kept)
         self._reporter.configure(configuration)
         self._assigner.configure(configuration)
+        note_cgroups(self._site.spool, self._assigner.cgroups)
         set_loglevel(configuration.loglevel)
         self._configured.set()
         self._sensors.ask()
@@ -233,6 +239,10 @@ class ExecdActor:
 
     def _cores_in_use(self) -> set[Core]:
         return self._assigner.cores_in_use
+
+    def _cgroups(self) -> str:
+        found = self._assigner.cgroups
+        return "" if found is None else f"v{found.version}" if found.limit_memory else "none"
 
     def _report_sensed_load(self) -> None:
         """Report that values of load sensors, or cores in use, have changed."""

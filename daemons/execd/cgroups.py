@@ -1,63 +1,167 @@
-"""Where this host lets the daemon make cgroups, and whether they limit memory and processes (execd_params USE_CGROUPS).
+"""The cgroups of this host that the cell may use for its jobs, and what they can limit (execd_params ENABLE_CGROUPS).
 
-Owns the examination of the kernel's hierarchies (v2, else v1) and the cell's own directory in each hierarchy, in which
-shepherds make a cgroup for each task. Gives the reason when there is none: jobs are then limited by other means. Called by
-the execd actor. Source: sge_conf(5) USE_CGROUPS, sge_shepherd(8) SGE_CGROUP_DIR (the name `sge.CELL`); EX-6.
+Owns the examination of the kernel's hierarchies (v2, else v1) and the directories in which shepherds make a cgroup for each
+task; with systemd those of a scope (`systemd_scope`), else below the launcher's own cgroup. Gives the reason when there is
+none: jobs are then limited by other means. Called by `resource_assignment`. Source: sge_conf(5) USE_CGROUPS, sge_shepherd(8)
+SGE_CGROUP_DIR (the name `sge.CELL`); EX-6; adr/0210.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from daemons.execd.site import HostSite
+from daemons.execd.systemd_scope import LEAF, enter_scope, is_running
+from gridengine.files.durable import atomic_write
+from gridengine.protocols.protocol import CGROUPS_FILE
+
+_log = logging.getLogger(__name__)
+
 MOUNT = Path("/sys/fs/cgroup")
-_OWN = Path("/proc/self/cgroup")
-_V1_CONTROLLERS = ("freezer", "cpuacct", "memory", "pids")
+_BY_NAME = {"processor time": ("cpu",), "processors": ("cpuset",), "memory": ("memory",), "processes": ("pids",)}
+#: what each task uses: v1 has a hierarchy for each, in all of which every task has a cgroup
+_ALWAYS = ("freezer", "cpuacct", "cpu", "memory", "pids")
+_V2_CONTROLLERS, _V1_CONTROLLERS = ("cpu", "memory", "pids", "cpuset", "io"), (*_ALWAYS, "cpuset", "blkio")
+_ROUNDS = 20  # for a launcher that forks while its processes are moved
 
 
 @dataclass(frozen=True, slots=True)
 class HostCgroups:
-    """`parents`: directories in which a task gets one of its own, of one hierarchy or several; () without cgroups.
-
-    `obstacle`: why memory is not limited by them, "" when it is. `limit_processes`: the number of processes is.
+    """`parents`: by the name of a controller the directory in which a task gets a cgroup of its own: in v2 it is always the same,
+    and the name of one that only kills and measures is `cgroup`. `version`: 1 or 2, 0 without cgroups. `obstacle`: why memory
+    is not limited by them, "" when it is.
     """
 
-    parents: tuple[str, ...] = ()
+    version: int = 0
+    parents: dict[str, str] = field(default_factory=dict)
     obstacle: str = ""
-    limit_processes: bool = False
 
     @property
     def limit_memory(self) -> bool:
-        return bool(self.parents) and not self.obstacle
+        return "memory" in self.parents
+
+    @property
+    def limit_processes(self) -> bool:
+        return "pids" in self.parents
+
+    def directories(self, further: Collection[str] = ()) -> list[str]:
+        """The directories for a task that uses these controllers besides those that every task uses."""
+        names = ("cgroup", *_ALWAYS, *further)
+        return list(dict.fromkeys(self.parents[name] for name in names if name in self.parents))
+
+    def text(self) -> str:
+        """`v2 (memory, processes)`: for people; "none" without cgroups."""
+        known = [what for what, names in _BY_NAME.items() if any(name in self.parents for name in names)]
+        return f"v{self.version} ({', '.join(known)})" if self.version else "none"
 
 
-def find_cgroups(cell: str, mount: Path = MOUNT, own: Path = _OWN) -> HostCgroups:
-    """Make the cell's directories. `own`: the file that lists the cgroups of this process."""
-    name = f"sge.{cell}"
+def find_cgroups(
+    cell: str, host: str, launcher: int, mount: Path = MOUNT, own: Path | None = None,
+    enter: Callable[[str, str, int], str] | None = None,
+) -> HostCgroups:
+    """Make the cell's directories. `launcher`: the process that forks the shepherds. `own`: the file that lists its cgroups;
+    `enter`: puts it into a scope of systemd (`enter_scope`)."""
+    own = own or Path(f"/proc/{launcher}/cgroup")
+    enter = enter or (enter_scope if is_running() else None)
+    if enter is not None and (obstacle := enter(cell, host, launcher)):
+        return HostCgroups(obstacle=obstacle)
+    name = f"sge.{cell}/{host}"
     unified = mount / "unified" if (mount / "unified" / "cgroup.procs").exists() else mount
     v2 = HostCgroups()
     if (unified / "cgroup.procs").exists():
-        v2 = _unified(unified, _own_cgroup(own, ""), name)
+        path = _own_cgroup(own, "").removesuffix(f"/{LEAF}")
+        v2 = _delegated(unified / path.strip("/")) if enter is not None else _unified(unified, path, name)
         if v2.limit_memory:
             return v2
-    v1 = _controllers(mount, own, name)
+    v1 = _hierarchies(mount, own, name)
     return next((found for found in (v1, v2) if found.parents), HostCgroups(obstacle=_reason_for_none(mount)))
 
 
+def prepare_cgroups(site: HostSite, launcher: int) -> HostCgroups:
+    """Find the cgroups for a launcher, remove what earlier tasks have left in them, and note them."""
+    found = find_cgroups(site.cell, site.host, launcher)
+    remove_leftovers(found, {directory.name for directory in site.active_jobs.iterdir()})
+    note_cgroups(site.spool, found)
+    return found
+
+
+def remove_leftovers(cgroups: HostCgroups, tasks: Collection[str]) -> None:
+    """Remove the empty cgroups of tasks that are not here. `tasks`: the names of the directories of those that are."""
+    for parent in cgroups.directories(_V1_CONTROLLERS):
+        for cgroup in _children(Path(parent)):
+            if cgroup.name != LEAF and cgroup.name not in tasks:
+                for inner in (*_children(cgroup), cgroup):
+                    with suppress(OSError):  # a process is in it: of a task that is just ending
+                        inner.rmdir()
+
+
+def note_cgroups(spool: Path, cgroups: HostCgroups | None) -> None:
+    """Write for `gridengine doctor` what was found; None: cgroups are switched off, or nothing is known yet."""
+    path = spool / CGROUPS_FILE
+    try:
+        if cgroups is None:
+            path.unlink(missing_ok=True)
+        else:
+            atomic_write(path, f"{cgroups.text()}\n{cgroups.obstacle}\n".encode(), 0o644)
+    except OSError as error:
+        _log.warning("cannot write %s: %s", path, error.strerror)
+
+
+def _children(cgroup: Path) -> list[Path]:
+    try:
+        return [each for each in cgroup.iterdir() if each.is_dir()]
+    except OSError:
+        return []
+
+
+def _delegated(base: Path) -> HostCgroups:
+    """In a cgroup that is the cell's alone: its processes are moved into a leaf, tasks get cgroups beside it."""
+    reason = _move_processes(base, base / LEAF)
+    return _with_controllers(base, [name for name in _V2_CONTROLLERS if _enable(base, name)], reason)
+
+
 def _unified(mount: Path, own: str, name: str) -> HostCgroups:
-    """Below the own cgroup, which a service manager may have delegated; else, for memory, at the top as 8.1.9 does."""
+    """Below the launcher's own cgroup; at the top as 8.1.9 does, where no service manager has it."""
     usable: list[HostCgroups] = []
     for base in dict.fromkeys((mount / own.strip("/"), mount)):
         parent = _make(base, name)
-        if parent is None or not (parent / "cgroup.kill").exists():
+        if parent is None:
             continue
-        memory, pids = (_enable(base, name) and _enable(parent, name) for name in ("memory", "pids"))
-        found = HostCgroups((str(parent),), "" if memory else f"no memory controller for {parent}", pids)
+        if base == mount and (mount / "cgroup.events").exists():  # a container's, of which it sees nothing above
+            _move_processes(base, base / f"sge.{LEAF}")
+        enabled = [each for each in _V2_CONTROLLERS if all(_enable(level, each) for level in (base, parent.parent, parent))]
+        found = _with_controllers(parent, enabled)
         if found.limit_memory:
             return found
         usable.append(found)
     return usable[0] if usable else HostCgroups()
+
+
+def _with_controllers(parent: Path, enabled: Iterable[str], reason: str = "") -> HostCgroups:
+    parents = dict.fromkeys(("cgroup", *enabled), str(parent))
+    obstacle = "" if "memory" in parents else reason or f"no memory controller for {parent}"
+    return HostCgroups(2, parents, obstacle)
+
+
+def _move_processes(cgroup: Path, leaf: Path) -> str:
+    """Move all processes of a v2 cgroup into a leaf of it. Returns why some have stayed, "" if none has."""
+    try:
+        leaf.mkdir(exist_ok=True)
+        for _ in range(_ROUNDS):
+            pids = (cgroup / "cgroup.procs").read_text().split()
+            if not pids:
+                return ""
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    (leaf / "cgroup.procs").write_text(pid)
+    except OSError as error:
+        return f"cannot move processes into {leaf}: {error.strerror}"
+    return f"processes stay in {cgroup}"
 
 
 def _enable(cgroup: Path, controller: str) -> bool:
@@ -71,23 +175,35 @@ def _enable(cgroup: Path, controller: str) -> bool:
         return False
 
 
-def _controllers(mount: Path, own: Path, name: str) -> HostCgroups:
-    """One directory in each v1 hierarchy; without the freezer, by which processes are killed, in none."""
-    made = {}
+def _hierarchies(mount: Path, own: Path, name: str) -> HostCgroups:
+    """One directory in each v1 hierarchy."""
+    parents: dict[str, str] = {}
     for controller in _V1_CONTROLLERS:
         base = mount / controller
         parent = _make(base / _own_cgroup(own, controller).strip("/"), name) if (base / "cgroup.procs").exists() else None
-        if parent is not None:
-            made[controller] = str(parent)
-    if "freezer" not in made:
+        if parent is not None and (controller != "cpuset" or _has_processors(parent)):
+            parents[controller] = os.path.realpath(parent)  # several controllers may share a hierarchy
+    if not parents:
         return HostCgroups()
-    obstacle = "" if "memory" in made else f"{mount / 'memory'} cannot be written to"
-    return HostCgroups(tuple(made.values()), obstacle, "pids" in made)
+    return HostCgroups(1, parents, "" if "memory" in parents else f"{mount / 'memory'} cannot be written to")
+
+
+def _has_processors(parent: Path) -> bool:
+    """Let a v1 cpuset, and those that are made in it, have the processors and memory of the one above."""
+    try:
+        for level in (parent.parent, parent):
+            (level / "cgroup.clone_children").write_text("1")
+            for name in ("cpuset.mems", "cpuset.cpus"):
+                if not (level / name).read_text().strip():
+                    (level / name).write_text((level.parent / name).read_text())
+    except OSError:
+        return False
+    return True
 
 
 def _make(base: Path, name: str) -> Path | None:
     try:
-        (base / name).mkdir(exist_ok=True)
+        (base / name).mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
     return base / name if os.access(base / name / "cgroup.procs", os.W_OK) else None
@@ -98,7 +214,7 @@ def _reason_for_none(mount: Path) -> str:
 
 
 def _own_cgroup(own: Path, controller: str) -> str:
-    """Return the path of this process in a hierarchy, "" for the v2 hierarchy."""
+    """Return the path of the process in a hierarchy, "" for the v2 hierarchy."""
     for line in own.read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):

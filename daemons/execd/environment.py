@@ -7,7 +7,8 @@ SGE_STARTER_*). Source: sge_submit(1) ENVIRONMENTAL VARIABLES; statements EN-1 t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from daemons.execd.site import HostSite
 from daemons.execd.slurm_environment import slurm_environment, slurm_path
@@ -27,7 +28,11 @@ _OWNERS_DIRECTORIES = ("TMPDIR", "TMP")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The account of the job's owner on this host."""
+    """The account of the job's owner on this host.
+
+    `groups`: supplementary group ids, None if the shepherd has to look them up. `homes`: home directories of users whose `~user`
+    begins a path of the job, None for an unknown user.
+    """
 
     name: str
     uid: int
@@ -35,6 +40,8 @@ class Account:
     group: str
     home: str
     shell: str
+    groups: tuple[int, ...] | None = None
+    homes: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

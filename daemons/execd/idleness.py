@@ -28,9 +28,10 @@ class Idleness:
             return False
         return True
 
-    def note_usage(self, usage: Usage) -> None:
-        """The task was measured in this round."""
+    def note_usage(self, usage: Usage) -> bool:
+        """The task was measured in this round. Returns whether its usage has changed."""
         last, self._last = self._last, usage
         idle = last is not None and (usage.vmem, usage.io) == (last.vmem, last.io) and usage.cpu - last.cpu < _IDLE_CPU_S
         self._every = min(self._every * 2, _MOST_ROUNDS) if idle else 1
         self._left = self._every - 1
+        return usage != last

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gridengine.errors import UnavailableError
+from gridengine.files.unix_sockets import peer_credentials
 
 _log = logging.getLogger(__name__)
 
@@ -28,13 +29,19 @@ class LauncherLostError(UnavailableError):
 
 
 class LauncherClient:
-    """One connection. `on_exited(directory)`: a shepherd ended; `on_connected(running)`: after every (re)connection."""
+    """One connection. `on_exited(directory)`: a shepherd ended; `on_connected(running)`: after every (re)connection;
+    `on_process(pid)`: with the launcher's process, before it gets the first request of a connection.
+    """
 
     def __init__(
-        self, socket: Path, on_exited: Callable[[str], None], on_connected: Callable[[list[str]], None]
+        self,
+        socket: Path,
+        on_exited: Callable[[str], None],
+        on_connected: Callable[[list[str]], None],
+        on_process: Callable[[int], None] = lambda pid: None,
     ) -> None:
         self._socket = socket
-        self._on_exited, self._on_connected = on_exited, on_connected
+        self._on_exited, self._on_connected, self._on_process = on_exited, on_connected, on_process
         self._writer: asyncio.StreamWriter | None = None
         self._waiting: deque[asyncio.Future[Message]] = deque()  # the launcher answers in order
 
@@ -42,7 +49,9 @@ class LauncherClient:
         """Keep the connection forever."""
         while True:
             try:
-                reader, self._writer = await asyncio.open_unix_connection(str(self._socket), limit=_LINE_LIMIT)
+                reader, writer = await asyncio.open_unix_connection(str(self._socket), limit=_LINE_LIMIT)
+                self._on_process(peer_credentials(writer.get_extra_info("socket")).pid)
+                self._writer = writer
             except OSError:
                 await asyncio.sleep(_RETRY_S)
                 continue

@@ -95,6 +95,7 @@ class LoadReporter:
     """Makes load reports: all values at first and on demand, later only changed values.
 
     `sensed()`: the values of load sensors; a sensor's value for the own host replaces the host's own value of that name.
+    `cgroups()`: `v1`, `v2` or `none`, "" where the cell has them switched off.
     """
 
     def __init__(
@@ -103,9 +104,10 @@ class LoadReporter:
         reader: Callable[[], Reading] = read,
         sensed: Callable[[], SensorValues] = _no_sensor_values,
         cores_in_use: Callable[[], Collection[Core]] = tuple,
+        cgroups: Callable[[], str] = str,
     ) -> None:
         self._incarnation, self._reader, self._read_sensors = incarnation, reader, sensed
-        self._cores_in_use = cores_in_use
+        self._cores_in_use, self._cgroups = cores_in_use, cgroups
         self._reading: Reading | None = None
         self._last_reported: dict[str, str] = {}
         self._last_reported_others: dict[str, dict[str, str]] = {}
@@ -124,7 +126,10 @@ class LoadReporter:
         return self.sensed(now)
 
     def _values(self) -> dict[str, str]:
-        return {} if self._reading is None else load_values(self._reading, self._cores_in_use())
+        if self._reading is None:
+            return {}
+        cgroups = self._cgroups()
+        return load_values(self._reading, self._cores_in_use()) | ({"cgroups": cgroups} if cgroups else {})
 
     def sensed(self, now: float) -> Load:
         """The same without a new measurement of the host: changes of load sensors' values, and of cores in use, need not wait."""

@@ -19,6 +19,8 @@ from daemons.runtime import children
 from daemons.runtime.backoff import Backoff
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.log_once import LogOnce
+from daemons.runtime.name_service import NameServiceError
+from gridengine.addresses import split_host
 from gridengine.errors import GridEngineError, InvalidValueError
 
 _log = logging.getLogger(__name__)
@@ -70,7 +72,7 @@ class ReportReader:
             report, self._report = self._report, None
             return report
         elif self._report is not None and text:
-            host, _, rest = text.partition(":")
+            host, _, rest = split_host(text)
             name, colon, value = (part.strip() for part in rest.partition(":"))
             if host and name and colon and value and not {" ", "\t"} & set(host + name):
                 self._report.setdefault(host, {})[name] = value
@@ -156,7 +158,7 @@ class LoadSensor:
             process = await self._start(self.path)
         except OSError as error:
             return f"cannot be started: {error.strerror or error}"
-        except InvalidValueError as fault:
+        except (InvalidValueError, NameServiceError) as fault:
             return f"cannot be started: {fault}"
         reader = ReportReader(self.note_fault)
         sides = [

@@ -21,6 +21,8 @@ from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
+from daemons.runtime.name_service import Lookups
+from gridengine.addresses import canonical, is_loopback
 from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.bookings import GLOBAL
@@ -130,10 +132,10 @@ class SensorHostNames:
         if name.lower() == GLOBAL:
             return GLOBAL
         unique = self._cell.unique_name(name)
-        # a machine may be several hosts of a cell: an alias of another host is not a name of this host
-        if unique.lower() == self._host.lower() or name in self._addresses or (unique == name and self._is_own(name.lower())):
+        if unique.lower() == self._host.lower() or canonical(name) in self._addresses:
             return self._host
-        return unique
+        # a machine may be several hosts of a cell: an alias of another host is not a name of this host
+        return self._host if unique == name and self._is_own(name.lower()) else unique
 
     def _is_own(self, name: str) -> bool:
         """Whether this is a name of the own host: one of its names, or its name with a domain where the cell has it without."""
@@ -142,23 +144,25 @@ class SensorHostNames:
 
 def _own_addresses() -> list[str]:
     """Addresses of this machine's interfaces, without a zone; none of the loopback, which each machine has."""
-    found = [entry.address.partition("%")[0] for entries in psutil.net_if_addrs().values() for entry in entries]
-    return [address for address in found if not address.startswith("127.") and address != "::1"]
+    found = [canonical(entry.address.partition("%")[0]) for entries in psutil.net_if_addrs().values() for entry in entries]
+    return [address for address in found if address and not is_loopback(address)]
 
 
 def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Process]]:
     """The function that starts a sensor: as the admin user, with the daemon's environment where it runs as that user, and
     SGE_HOST, the host's unique name."""
 
-    def start(path: str) -> Awaitable[Process]:
-        environment = {**_base_environment(cell.admin_user, site), **cell.environment(), "SGE_HOST": site.host}
-        return start_process(path, cell.admin_user, environment)
+    environments: Lookups[str, Mapping[str, str]] = Lookups(lambda user: _base_environment(user, site))
+
+    async def start(path: str) -> Process:
+        base = await environments.find(cell.admin_user)
+        return await start_process(path, cell.admin_user, {**base, **cell.environment(), "SGE_HOST": site.host})
 
     return start
 
 
 def _base_environment(user: str, site: HostSite) -> Mapping[str, str]:
-    """The daemon's environment; root's is not passed to a sensor of another user. Raises InvalidValueError."""
+    """The daemon's environment; root's is not passed to a sensor of another user. Blocks. Raises InvalidValueError."""
     if os.geteuid() != 0:
         return site.inherited
     runs_as = identity.named(user)

@@ -13,6 +13,7 @@ import random
 import socket
 
 from daemons.runtime.backoff import Backoff
+from gridengine.addresses import split_port
 
 _CONNECT_S = 4.0
 #: a connection that lasted longer than this time was good: the head closes idle connections after minutes
@@ -42,9 +43,9 @@ async def wait_until_head_gone(head: str) -> None:
 
 async def _wait_until_closed(head: str) -> None:
     """Connect, and return or raise OSError when the other side has closed the connection, or is dead."""
-    address, _, port = head.rpartition(":")
+    address, port = split_port(head)
     async with asyncio.timeout(_CONNECT_S):
-        reader, writer = await asyncio.open_connection(address, int(port))
+        reader, writer = await asyncio.open_connection(address, port)
     try:
         connection = writer.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

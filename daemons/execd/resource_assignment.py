@@ -2,7 +2,7 @@
 
 Owns the assignment of cores and GPUs to tasks: a core is assigned while any process of its task may run, and after a restart
 the assignments are read from the files of the tasks. Called by `tasks`. Source: sge_submit(1) -binding, sge_conf(5)
-ENABLE_BINDING, USE_CGROUPS; EX-18, SO-6; adr/0168.
+ENABLE_BINDING, USE_CGROUPS; EX-18, SO-6; adr/0168, adr/0210.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import TypeVar
 
-from daemons.execd.cgroups import HostCgroups, find_cgroups
+from daemons.execd.cgroups import HostCgroups
 from gridengine.protocols.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Confinement
@@ -31,7 +31,7 @@ class AssignedResources:
     binding; `processors`: the kernel's numbers of its cores; `topology`: of the host with these cores in lower case, "" without a
     binding.
 
-    `cgroups`: None unless USE_CGROUPS is on. `gpus`: numbers of its GPUs.
+    `cgroups`: None unless ENABLE_CGROUPS is on. `gpus`: numbers of its GPUs.
     """
 
     kind: str = "set"
@@ -43,16 +43,16 @@ class AssignedResources:
 
 
 class ResourceAssigner:
-    """The assignments of one host. `permitted`: the processors of the daemon itself; other cores are never assigned."""
+    """The assignments of one host. `permitted`: the processors of the daemon itself; other cores are never assigned.
+    `find_cgroups_of_launcher`: examines the host, from the process that forks the shepherds.
+    """
 
     def __init__(
-        self,
-        cell: str,
-        topology: Topology,
-        permitted: Collection[int],
-        find_cgroups_of_cell: Callable[[str], HostCgroups] = find_cgroups,
+        self, topology: Topology, permitted: Collection[int], find_cgroups_of_launcher: Callable[[int], HostCgroups]
     ) -> None:
-        self._cell, self._find_cgroups = cell, find_cgroups_of_cell
+        self._find_cgroups = find_cgroups_of_launcher
+        self._launcher: int | None = None
+        self._requested = False
         self.topology = topology
         self._forbidden_cores = {core for core in topology.cores if not set(permitted).issuperset(topology.processors([core]))}
         self._assigned: dict[TaskKey, tuple[Core, ...]] = {}
@@ -64,24 +64,53 @@ class ResourceAssigner:
         """The cores of all tasks that may still run."""
         return {core for cores in self._assigned.values() for core in cores}
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether tasks can be started: if jobs are to have cgroups, it is known what this host has."""
+        return self._cgroups is not None or not self._requested
+
+    @property
+    def cgroups(self) -> HostCgroups | None:
+        """None if jobs are to have none, or nothing is known yet."""
+        return self._cgroups
+
     def configure(self, configuration: HostConfiguration) -> None:
-        """Apply USE_CGROUPS; when it is switched on, the host is examined again and the finding is logged."""
-        requested = configuration.execd_params.use_cgroups
-        if requested and self._cgroups is None:
-            self._cgroups = self._find_cgroups(self._cell)
-            if self._cgroups.obstacle:
-                _log.warning("USE_CGROUPS: no memory limit by cgroups on this host: %s", self._cgroups.obstacle)
-        elif not requested:
+        """Apply ENABLE_CGROUPS; when it is switched on, the host is examined again and the finding is logged."""
+        self._requested = configuration.execd_params.enable_cgroups
+        if not self._requested:
             self._cgroups = None
+        elif self._cgroups is None:
+            self._examine()
+
+    def launcher_started(self, pid: int) -> None:
+        """A launcher serves, before it gets the first request: its shepherds make their cgroups below its own."""
+        self._launcher = pid
+        if self._requested:
+            self._examine()
+
+    def _examine(self) -> None:
+        if self._launcher is None:
+            return
+        before, self._cgroups = self._cgroups, None
+        try:
+            self._cgroups = self._find_cgroups(self._launcher)
+        except OSError:
+            return  # it has just ended: the next one is examined
+        if self._cgroups.obstacle and (before is None or before.obstacle != self._cgroups.obstacle):
+            _log.warning("ENABLE_CGROUPS: no memory limit by cgroups on this host: %s", self._cgroups.obstacle)
 
     def assign(self, start: Start, configuration: HostConfiguration, host: str) -> AssignedResources:
-        """Assign the resources of a task that is to be started, until `release`. Slave tasks get none of their own."""
+        """Assign the resources of a task that is to be started, until `release`. A slave task gets no cores of its own by
+        `-binding`: where its job is bound, the cgroup of the job is."""
         return replace(self._cores(start, configuration, host), cgroups=self._cgroups, gpus=self._devices(start))
 
     def _cores(self, start: Start, configuration: HostConfiguration, host: str) -> AssignedResources:
-        if not start.job.binding or start.slave is not None or not configuration.execd_params.enable_binding:
+        parameters, text = configuration.execd_params, start.job.binding
+        if not text and parameters.cores_per_slot:
+            text = f"set linear:{parameters.cores_per_slot * sum(grant.slots for grant in start.granted if grant.host == host)}"
+        if not text or not parameters.enable_binding or (start.slave is not None and start.job.binding):
             return AssignedResources()
-        request = BindingRequest.parse(start.job.binding)
+        request = BindingRequest.parse(text)
         slots = sum(grant.slots for grant in start.granted if grant.host == host)
         cores = _of_attempt(self._assigned, start.key)
         if cores is None:
@@ -122,7 +151,7 @@ def _of_attempt(given: Mapping[TaskKey, _Numbers], key: TaskKey) -> _Numbers | N
 
 
 def confinement(assigned: AssignedResources, limits: dict[str, float | None]) -> Confinement | None:
-    """The confinement that qstat -j shows: the cores, and the way in which memory is limited if USE_CGROUPS is on."""
+    """The confinement that qstat -j shows: the cores, and the way in which memory is limited if ENABLE_CGROUPS is on."""
     memory, cgroups = "", assigned.cgroups
     if cgroups is not None and limits.get("h_vmem") is not None:
         by_process = f"h_vmem by address space, not by cgroup: {cgroups.obstacle}"

@@ -23,7 +23,7 @@ from daemons.execd.site import task_directory
 from daemons.runtime.cell import Cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.keys import exec_host_keys
-from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_socket
+from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_sockets
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import Holder, holder_of
 from gridengine.protocols import session
@@ -60,24 +60,25 @@ class SessionServer:
 
     async def run(self) -> None:
         """Serve until cancelled. Raises OSError when the port cannot be had, CellError without keys."""
-        listener = self._listener()
-        self.port = listener.getsockname()[1]
+        sockets = self._sockets()
+        self.port = sockets[0].getsockname()[1]
         tls = self._keys.server_context(callers_need_keys=False)
-        session_listener = Listener(self._limiter, listener, self._protocol, MAX_PER_ADDRESS, tls)
+        listeners = [Listener(self._limiter, each, self._protocol, MAX_PER_ADDRESS, tls) for each in sockets]
         try:
             await asyncio.Event().wait()
         finally:
-            session_listener.close()
+            for listener in listeners:
+                listener.close()
             for task in self._serving:
                 task.cancel()
 
-    def _listener(self) -> socket.socket:
-        """Listen on this host's own address, at the previous port or the first free port."""
-        address = self._cell.address(self._host)
+    def _sockets(self) -> list[socket.socket]:
+        """Listen on this host's own addresses, at the previous port or the first free port."""
+        addresses = self._cell.addresses(self._host)
         ports = [self.port] if self.port else session_ports(self._cell)
         for port in ports:
             try:
-                return open_tcp_socket(address, port)
+                return open_tcp_sockets(addresses, port)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or port == ports[-1]:
                     raise

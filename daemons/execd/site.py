@@ -62,13 +62,6 @@ class HostSite:
         return self.spool / "messages"
 
 
-def incarnation() -> str:
-    """The identity of the boot, different for each boot of the host (EX-10). In a container the start of its first process."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
-    return f"{boot}-{started}"
-
-
 def process_share(kernel: Path = Path("/proc/sys/kernel")) -> int | None:
     """A quarter of the processes and threads that this host can have at a time; None where the kernel does not show them.
 

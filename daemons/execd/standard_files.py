@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import join
 
+from gridengine.files.path_aliases import apply_aliases
 from gridengine.protocols.slurm import array_offset
 from gridengine.state.jobs import Job, PathOnHost
 
@@ -45,6 +46,13 @@ def expand(path: str, variables: Mapping[str, str], home_of: Callable[[str], str
         home = home_of(tilde[1]) if tilde[1] else variables["HOME"]
         path = path if home is None else home + path[tilde.end() :]
     return _VARIABLE.sub(lambda match: variables[match[1]], path)
+
+
+def named_users(job: Job, host: str) -> set[str]:
+    """The users whose `~user` begins a path of the job on this host."""
+    paths = [path_for(entries, host) for entries in (job.stdin, job.stdout, job.stderr)]
+    tildes = [_TILDE.match(path or "") for path in (*paths, apply_aliases(job.cwd, job.path_aliases, host))]
+    return {tilde[1] for tilde in tildes if tilde is not None and tilde[1]}
 
 
 def path_variables(job: Job, task_id: int, host: str, home: str) -> dict[str, str]:

@@ -7,14 +7,13 @@ jobs always go on. Called by the program `sge_execd`. Source: docs/architecture.
 from __future__ import annotations
 
 import asyncio
-import grp
 import json
 import logging
 import os
-import pwd
 import random
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import aiohttp
@@ -22,7 +21,7 @@ import aiohttp
 from daemons.execd.keep_running import keep_running
 from daemons.execd.ray_head import wait_until_head_gone
 from daemons.execd.session_server import SessionServer
-from daemons.execd.site import PID_FILE, incarnation, join_cell, read_cell_id
+from daemons.execd.site import PID_FILE, join_cell, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
 from daemons.runtime.backoff import Backoff
@@ -34,13 +33,16 @@ from daemons.runtime.daemon import die_with_parent, is_ending, module_command, m
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.log_once import LogOnce
 from daemons.runtime.messages import about
+from daemons.runtime.name_service import group_name, user_name
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient, read_credentials
-from daemons.runtime.ray_node import RayNode, RayNodeError, worker_spec
+from daemons.runtime.ray_node import START_S, RayNode, RayNodeError, growing_limit, worker_spec
 from daemons.runtime.reexec import Renewal
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.watchdog import feed_watchdog
+from gridengine.addresses import split_port
 from gridengine.errors import plain_fault
 from gridengine.files.durable import atomic_write
+from gridengine.files.incarnation import incarnation
 from gridengine.protocols.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason
 from gridengine.values.units import format_duration
 
@@ -48,6 +50,7 @@ _log = logging.getLogger(__name__)
 
 #: seconds: between two hellos, for the answer, between retries while the qmaster is down: a hundred hosts are back in 10 s
 _HELLO_S, _HELLO_ANSWER_S = 2.0, 10.0
+_GOODBYE_S = 2.0
 _FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S = 0.25, 4.0
 #: the longest pause where another host may be the master in a moment
 _HELLO_AGAIN_S = 1.0
@@ -91,6 +94,7 @@ class ExecdSupervisor:
         self._news = asyncio.Event()  # the cluster has changed
         self._node_id, self._pace_s = "", _HELLO_S
         self._hello_requested = asyncio.Event()
+        self._start_limit = growing_limit(START_S)
         self._logged, self._silent_since = LogOnce(), 0.0
         self._noted_message: str | None = None
         self._copy = CellCopy(cell.common)
@@ -104,11 +108,15 @@ class ExecdSupervisor:
             asyncio.create_task(keep_running("session server", self._sessions.run)),
             asyncio.create_task(keep_running("Ray node", self._node)),
             asyncio.create_task(keep_running("witness", self._witness.run)),
-            asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
         ]
+        hellos = asyncio.create_task(self._hello())
         async with feed_watchdog(self._is_serving):
             await stop.wait()
+        hellos.cancel()
+        await asyncio.gather(hellos, return_exceptions=True)
+        if self._node_id and not self._renewal.is_due:
+            await self._say_goodbye()
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -161,7 +169,8 @@ class ExecdSupervisor:
             self._news.clear()
             await self._news.wait()
         cluster = self._cluster
-        node = RayNode(self._cell, worker_spec(self._cell, self._host, cluster.head), cluster.token)
+        spec = worker_spec(self._cell, self._host, cluster.head)
+        node = RayNode(self._cell, spec, cluster.token, self._start_limit.next_s())
         running = asyncio.create_task(self._run_node(node, cluster))
         gone = asyncio.create_task(wait_until_head_gone(cluster.head))
         try:
@@ -170,7 +179,7 @@ class ExecdSupervisor:
                 running.result()
             else:
                 gone_text = "the master at %s is gone: this host waits for it, jobs go on"
-                _log.warning(gone_text, cluster.head.rpartition(":")[0], extra=about("master_gone"))
+                _log.warning(gone_text, split_port(cluster.head)[0], extra=about("master_gone"))
         finally:
             self._node_id = ""
             self._hello_requested.set()
@@ -189,9 +198,10 @@ class ExecdSupervisor:
         info = await node.start()
         if info.session != cluster.session:
             raise RayNodeError(f"the Ray head at {cluster.head} is not the one that the qmaster named")
+        self._start_limit.reset()
         self._node_id = info.node_id
         self._hello_requested.set()
-        master = cluster.head.rpartition(":")[0]
+        master = split_port(cluster.head)[0]
         _log.info("host %s has joined the cell, master at %s", self._host, master, extra=about("host_joined"))
         while node.alive and self._cluster == cluster:
             self._news.clear()
@@ -262,6 +272,12 @@ class ExecdSupervisor:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmasterError(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
 
+    async def _say_goodbye(self) -> None:
+        """Tell the qmaster that this daemon ends in order, before its node does: else the host would be taken for lost."""
+        body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation(), "ending": True}
+        with suppress(NoQmasterError, aiohttp.ClientError, TimeoutError):
+            (await self._client.post("/v1/execd_hello", json.dumps(body).encode(), self._caller, total_s=_GOODBYE_S)).close()
+
     async def _master_or_shadow_here(self) -> bool:
         """Whether a daemon that owns the files of this host, or replicates the master's by itself, runs here."""
         return any([await _answers(str(self._cell.run_dir / name)) for name in ("seat.sock", "gdi.sock")])
@@ -295,7 +311,7 @@ class ExecdSupervisor:
 
 def _own_identity() -> LocalCaller:
     uid, gid = os.geteuid(), os.getegid()
-    return LocalCaller(pwd.getpwuid(uid).pw_name, uid, grp.getgrgid(gid).gr_name, gid)
+    return LocalCaller(user_name(uid) or str(uid), uid, group_name(gid), gid)
 
 
 async def _answers(path: str) -> bool:

@@ -5,7 +5,6 @@ Pure. Called by `active_jobs`. Source: docs/architecture.md 5.2; sge_submit(1), 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from posixpath import join
 
 from daemons.execd.cgroups import HostCgroups
@@ -33,14 +32,13 @@ def task_config(
     site: HostSite,
     configuration: HostConfiguration,
     account: Account,
-    home_of: Callable[[str], str | None],
     assigned: AssignedResources = _NOTHING_ASSIGNED,
 ) -> TaskConfig:
-    """The whole content of `config`. `home_of(user)`: a home directory, None when unknown."""
+    """The whole content of `config`."""
     job, queue = start.job, start.queue
-    cwd = _working_directory(start, site, account, home_of)
-    files = standard_files(job, start.key.task, site.host, account.home, cwd, home_of)
-    staged = _staged_streams(start, site, configuration, account, home_of)
+    cwd = _working_directory(start, site, account)
+    files = standard_files(job, start.key.task, site.host, account.home, cwd, account.homes.get)
+    staged = _staged_streams(start, site, configuration, account)
     files = redirect_staged(files, staged)
     paths = task_paths(start, site, cwd, files)
     bounds = limits(start, configuration)
@@ -54,6 +52,7 @@ def task_config(
         owner=account.name,
         uid=account.uid,
         gid=gid_of(start, configuration, account),
+        groups=_groups(gid_of(start, configuration, account), account),
         group_name=account.group,
         queue=start.granted[0].queue,
         host=site.host,
@@ -75,16 +74,14 @@ def task_config(
         **vars(_methods(start, configuration)),
         **vars(_checkpointing(start)),
         **vars(_rules(configuration)),
-        **vars(_confines(assigned, bounds)),
+        **vars(_confines(assigned, bounds, configuration, bool(start.pe_name))),
     )
     if job.kind != "batch":
         config = interactive_config(config, start, configuration, account)
     return config if start.slave is None else slave_config(config, start, start.slave, account)
 
 
-def _working_directory(
-    start: Start, site: HostSite, account: Account, home_of: Callable[[str], str | None]
-) -> str:
+def _working_directory(start: Start, site: HostSite, account: Account) -> str:
     """The working directory: the job's directory, relative to the home directory and with the variables of paths; else home
     (DM-2).
 
@@ -92,7 +89,7 @@ def _working_directory(
     """
     job = start.job
     variables = path_variables(job, start.key.task, site.host, account.home)
-    chosen = expand(apply_aliases(job.cwd, job.path_aliases, site.host), variables, home_of)
+    chosen = expand(apply_aliases(job.cwd, job.path_aliases, site.host), variables, account.homes.get)
     return join(account.home, chosen) if chosen else account.home
 
 
@@ -101,14 +98,19 @@ def gid_of(start: Start, configuration: HostConfiguration, account: Account) -> 
     return start.job.gid if configuration.execd_params.use_qsub_gid else account.gid
 
 
+def _groups(gid: int, account: Account) -> list[int] | None:
+    """The supplementary groups, after the group itself as getgrouplist(3) returns them."""
+    return None if account.groups is None else [gid, *account.groups]
+
+
 def _staged_streams(
-    start: Start, site: HostSite, configuration: HostConfiguration, account: Account, home_of: Callable[[str], str | None]
+    start: Start, site: HostSite, configuration: HostConfiguration, account: Account
 ) -> dict[str, StagedStream]:
     """The streams that prolog and epilog stage; none unless the cluster is ready for it."""
     if not configuration.delegated_file_staging:
         return {}
     variables = path_variables(start.job, start.key.task, site.host, account.home)
-    return staged_streams(start.job, _tmpdir(start), lambda path: expand(path, variables, home_of))
+    return staged_streams(start.job, _tmpdir(start), lambda path: expand(path, variables, account.homes.get))
 
 
 def _tmpdir(start: Start) -> str:
@@ -234,13 +236,19 @@ def _rules(configuration: HostConfiguration) -> Rules:
     )
 
 
-def _confines(assigned: AssignedResources, limits: dict[str, float | None]) -> Confines:
-    cgroups = assigned.cgroups or HostCgroups()
+def _confines(
+    assigned: AssignedResources, limits: dict[str, float | None], configuration: HostConfiguration, parallel: bool
+) -> Confines:
+    cgroups, parameters = assigned.cgroups or HostCgroups(), configuration.execd_params
+    processors = list(assigned.processors) if assigned.kind == "set" else []
     return Confines(
-        cgroups=list(cgroups.parents),
-        memory_by_cgroup=cgroups.limit_memory and limits.get("h_vmem") is not None,
+        cgroups=cgroups.directories((["cpuset"] if processors else []) + (["blkio"] if parameters.io_by_slots else [])),
+        cgroup_of_job=parallel,
+        memory_by_cgroup=cgroups.limit_memory and (limits.get("h_vmem") is not None or limits.get("s_vmem") is not None),
         processes_by_cgroup=cgroups.limit_processes,
-        processors=list(assigned.processors) if assigned.kind == "set" else [],
+        processor_quota=parameters.cpu_by_slots,
+        io_by_slots=parameters.io_by_slots,
+        processors=processors,
     )
 
 

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from daemons.runtime.messages import about
-from gridengine.protocols.delivery import Ended, Start
+from gridengine.protocols.delivery import Acknowledgement, Ended, Start
 from gridengine.usage.failed import RESCHEDULED, plain_reason
 from gridengine.values.task_key import TaskKey
 from gridengine.values.units import format_memory
@@ -81,3 +81,9 @@ def _amount(value: float, form: str) -> str:
 
 def _fields(key: TaskKey, owner: str) -> dict[str, object]:
     return {"job": key[0], "task": key[1], "user": owner}
+
+
+def refusal(key: TaskKey, failed: int, reason: str) -> Acknowledgement:
+    """Log why a task cannot be started, and return the answer."""
+    _log.error("cannot start task %d.%d: %s", *key[:2], reason)
+    return Acknowledgement(False, failed, reason)

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from daemons.execd.recycled_directories import overwrite
 from daemons.execd.resource_assignment import AssignedResources
+from gridengine.files.incarnation import incarnation
 from gridengine.protocols.delivery import Origin, Start
 from gridengine.protocols.task_file import EXECD, read_stored_config
 from gridengine.state.hooks import decode_hook
@@ -23,7 +24,8 @@ from gridengine.values.topology import Core
 
 class TaskRecord(Struct, omit_defaults=True):
     """A task of this host, `key`. `submitted`: submit time of its job as it was at its start, epoch s. `cores`: (socket, core)
-    each; `gpus`: their numbers; `confinement`: as in `Started`; `origin`: its job and dispatch."""
+    each; `gpus`: their numbers; `confinement`: as in `Started`; `origin`: its job and dispatch; `incarnation`: of the host at its
+    start, "" from an earlier release."""
 
     key: TaskKey
     submitted: float = 0.0
@@ -31,6 +33,7 @@ class TaskRecord(Struct, omit_defaults=True):
     confinement: Confinement | None = None
     origin: Origin = field(default_factory=Origin)
     gpus: list[int] = field(default_factory=list)
+    incarnation: str = ""
 
 
 class _Config(Struct):
@@ -54,7 +57,7 @@ _decode_origin = msgspec.json.Decoder(Origin).decode
 def write_record(directory: Path, start: Start, assigned: AssignedResources, confinement: Confinement | None) -> None:
     """Write the record of a task that is about to start. Raises OSError."""
     cores, gpus = list(assigned.cores), list(assigned.gpus)
-    known = TaskRecord(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus)
+    known = TaskRecord(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus, incarnation())
     overwrite(directory / EXECD, _encode(known))
 
 

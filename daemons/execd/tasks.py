@@ -14,9 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from daemons.execd import active_jobs, task_log
+from daemons.execd.accounts import Accounts
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.environment import Account
@@ -41,7 +40,6 @@ from gridengine.protocols.delivery import (
     UsageReport,
 )
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.jobs import Usage
 from gridengine.usage.failed import BEFORE_CONFIG, BEFORE_JOB, EARLY
 from gridengine.values.task_key import TaskKey
 
@@ -58,10 +56,6 @@ _PATIENCE_S, _RETRY_S = 5.0, 0.1
 SCRIPT_KEPT_S = 5.0
 
 
-class NotReadyError(UnavailableError):
-    """The instruction is valid, but cannot be carried out at the moment: the sender has to repeat it."""
-
-
 class Tasks:
     """All tasks of the host. `report(*reports)` hands reports to the qmaster, which may take a while."""
 
@@ -70,7 +64,7 @@ class Tasks:
         assigner: ResourceAssigner, cores_changed: Callable[[], None],
     ) -> None:
         self._site, self._report, self._cores_changed = site, report, cores_changed
-        self._attempt_log, self._assigner = attempt_log, assigner
+        self._attempt_log, self._assigner, self._accounts = attempt_log, assigner, Accounts(site.host)
         self.configuration: HostConfiguration | None = None
         on_disk = active_jobs.read_tasks(site)
         self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in on_disk}
@@ -85,10 +79,11 @@ class Tasks:
         self._orphans: set[TaskKey] = set()  # the qmaster does not know them
         self._ended: set[TaskKey] = set()  # the end is known and is being reported to the qmaster
         self._forgotten: set[TaskKey] = set()  # the end is not to be reported
-        self._usage: dict[TaskKey, Usage] = {}
         self._idle: dict[TaskKey, Idleness] = {}
         self._checkpointed: set[TaskKey] = set()  # the checkpoint was reported to the qmaster
-        self.launcher = LauncherClient(site.spool / "launcher.sock", self._on_shepherd_exit, self._on_launcher_connected)
+        self.launcher = LauncherClient(
+            site.spool / "launcher.sock", self._on_shepherd_exit, self._on_launcher_connected, assigner.launcher_started
+        )
 
     def find_ends(self) -> None:
         """Report the ends that came while this daemon was down."""
@@ -101,31 +96,33 @@ class Tasks:
         """Run a task, once: a running attempt is acknowledged again, an attempt that has ended here is answered `over`.
 
         `stamp`: of the qmaster's message; `script`: of the job, None if the host should have the script already. Not `ok`:
-        the task cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotReadyError.
+        the task cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises UnavailableError.
         """
         key, configuration = start.key, self.configuration
         if configuration is None:
-            raise NotReadyError("the host has no configuration yet")
+            raise UnavailableError("the host has no configuration yet")
+        if not self._assigner.is_ready:
+            raise UnavailableError("the launcher of the host does not run")
         if any(orphan[:2] == key[:2] for orphan in self._orphans):
             reason = f"another task {key[0]}.{key[1]}, which the cell does not know, is on this host (qdel -f ends it)"
-            _log.error("cannot start task %d.%d: %s", *key[:2], reason)
-            return Acknowledgement(False, EARLY, reason)
-        if key not in self.directories:
+            return task_log.refusal(key, EARLY, reason)
+        account = None if key in self.directories else await self._accounts.find(start.job)
+        if account is not None and key not in self.directories:
             # no await may come between these checks and the making of the directory
             if not self._attempt_log.is_current(stamp):
-                raise NotReadyError("a later instruction of the qmaster has arrived")
+                raise UnavailableError("a later instruction of the qmaster has arrived")
             if self._attempt_log.has_ended(key, start.submit_time) or self._is_outdated(start):
                 return Acknowledgement(False, over=True)
             try:
-                account = active_jobs.find_account(start.job.owner)
+                if isinstance(account, active_jobs.TaskStartError):
+                    raise account
                 if not self._has_script(start, script, Reader(account.uid, gid_of(start, configuration, account))):
                     return Acknowledgement(False, needs_script=True)
                 self._prepare(start, configuration, account)
                 task_log.log_start(start)
             except active_jobs.TaskStartError as fault:
                 self._release_script(start.job.id)
-                _log.error("cannot start task %d.%d: %s", *key[:2], fault)
-                return Acknowledgement(False, fault.failed, str(fault))
+                return task_log.refusal(key, fault.failed, str(fault))
         directory, wrapper, owner = str(self.directories[key]), configuration.shepherd_cmd, start.job.owner
         try:
             await self._retry_until_launcher_answers(lambda: self.launcher.start(directory, wrapper, owner))
@@ -133,8 +130,7 @@ class Tasks:
             if key not in self.directories:
                 return Acknowledgement(False, over=True)
             self._drop(key)  # none of its processes has started
-            _log.error("cannot start task %d.%d: %s", *key[:2], error)
-            return Acknowledgement(False, EARLY, str(error))
+            return task_log.refusal(key, EARLY, str(error))
         if key in self.directories and key not in self._ended:  # a short job may have ended already
             self._report(Started(key, time.time(), self._confinements.get(key)))
         return Acknowledgement(confinement=self._confinements.get(key))
@@ -180,7 +176,7 @@ class Tasks:
         )
 
     async def remove_earlier_attempts(self, start: Start) -> None:
-        """Before a start: remove the remains of other attempts; an attempt that still runs is killed. Raises NotReadyError."""
+        """Before a start: remove the remains of other attempts; an attempt that still runs is killed. Raises UnavailableError."""
         key, until = start.key, time.monotonic() + _PATIENCE_S
         if self._is_outdated(start):
             return
@@ -188,13 +184,13 @@ class Tasks:
             await self._forget(other)
             while other in self.directories:
                 if time.monotonic() > until:
-                    raise NotReadyError(f"attempt {other[2]} of task {key[0]}.{key[1]} still ends")
+                    raise UnavailableError(f"attempt {other[2]} of task {key[0]}.{key[1]} still ends")
                 await asyncio.sleep(_RETRY_S)
 
     async def signal(self, instruction: Signal) -> Acknowledgement:
         """Carry out a command on a running task; a command on an ended task has no effect, since the end will be reported.
 
-        Not `ok`: the task is not here. Raises NotReadyError.
+        Not `ok`: the task is not here. Raises UnavailableError.
         """
         if instruction.key not in self.directories:
             return Acknowledgement(False, reason="the task is not on this host")
@@ -208,14 +204,14 @@ class Tasks:
             task_log.log_faults(key, self._owner(key), self.directories[key])
 
     async def renice(self, instruction: Renice) -> Acknowledgement:
-        """Change the nice value of a task's processes. Not `ok`: the task is not here. Raises NotReadyError."""
+        """Change the nice value of a task's processes. Not `ok`: the task is not here. Raises UnavailableError."""
         if instruction.key not in self.directories:
             return Acknowledgement(False, reason="the task is not on this host")
         await self._command(instruction.key, f"nice={instruction.nice}")
         return Acknowledgement()
 
     async def forget(self, instruction: Forget) -> Acknowledgement:
-        """Remove a task's files; its processes are killed first. Raises NotReadyError."""
+        """Remove a task's files; its processes are killed first. Raises UnavailableError."""
         await self._forget(instruction.key)
         return Acknowledgement()
 
@@ -224,13 +220,13 @@ class Tasks:
         for key in keys:
             try:
                 await self._forget(key)
-            except NotReadyError as reason:
+            except UnavailableError as reason:
                 _log.warning("cannot forget task %d.%d: %s", *key[:2], reason)
 
     async def end_all(self, within_s: float) -> None:
         """End every running task, as by `qconf -kej`; checkpointing jobs with `s` migrate (CK-5).
 
-        Returns when the qmaster has all ends, at the latest after `within_s`. Raises NotReadyError.
+        Returns when the qmaster has all ends, at the latest after `within_s`. Raises UnavailableError.
         """
         for key in list(self.directories):
             if key in self.directories:  # a task may end while the command is passed to another task
@@ -254,19 +250,19 @@ class Tasks:
         return self._origins.get(key, Origin()).owner
 
     async def _command(self, key: TaskKey, command: str) -> bool:
-        """Pass a command to the task's shepherd; False when none runs. Raises NotReadyError."""
+        """Pass a command to the task's shepherd; False when none runs. Raises UnavailableError."""
         path = str(self.directories[key])
         return await self._retry_until_launcher_answers(lambda: self.launcher.signal(path, command))
 
     async def _retry_until_launcher_answers(self, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Repeat a request while there is no launcher. Raises NotReadyError."""
+        """Repeat a request while there is no launcher. Raises UnavailableError."""
         until = time.monotonic() + _PATIENCE_S
         while True:
             try:
                 return await request()
             except LauncherLostError:
                 if time.monotonic() > until:
-                    raise NotReadyError("the launcher of the host does not run") from None
+                    raise UnavailableError("the launcher of the host does not run") from None
                 await asyncio.sleep(_RETRY_S)
 
     # --- inventory and orphans -------------------------------------------------------------------------------------
@@ -342,7 +338,6 @@ class Tasks:
         self._origins.pop(key, None)
         for known in (self._ended, self._forgotten, self._checkpointed, self._orphans):
             known.discard(key)
-        self._usage.pop(key, None)
         self._idle.pop(key, None)
         self.ended_outputs.note(key, directory)
         keep = self.configuration is not None and self.configuration.execd_params.keep_active
@@ -369,17 +364,16 @@ class Tasks:
         for key in running:
             try:
                 await self._command(key, "usage")
-            except (NotReadyError, KeyError):
+            except (UnavailableError, KeyError):
                 continue
         await asyncio.sleep(_USAGE_WAIT_S)
         for key in running:
             self._log_faults(key)
             directory = self.directories.get(key)
-            usage = self._current_usage(directory) if directory is not None and key not in self._ended else None
-            if usage is not None and key in self._idle:
-                self._idle[key].note_usage(usage)
-            if usage is not None and usage != self._usage.get(key):
-                self._usage[key] = usage
+            usage = None
+            if directory is not None and key not in self._ended:
+                usage = active_jobs.current_usage(directory, with_reservation=self._reports_allocation)
+            if usage is not None and key in self._idle and self._idle[key].note_usage(usage):
                 self._report(UsageReport(key, usage))
             pid = active_jobs.read_checkpoint(directory) if directory is not None and key not in self._checkpointed else 0
             if pid:
@@ -389,10 +383,3 @@ class Tasks:
     @property
     def _reports_allocation(self) -> bool:
         return self.configuration is not None and self.configuration.execd_params.acct_reserved_usage
-
-    def _current_usage(self, directory: Path) -> Usage | None:
-        usage = active_jobs.read_usage(directory)
-        if usage is None or not self._reports_allocation:
-            return usage
-        running_s = active_jobs.running_seconds(directory, time.clock_gettime(time.CLOCK_BOOTTIME))
-        return msgspec.structs.replace(usage, **active_jobs.reserved_usage(directory, running_s))

@@ -58,7 +58,7 @@ def serve(
         master_keys(cell).require()
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "qmaster", cell.json_log)
     renewal = Renewal(lambda: master_program(cell, host))
-    status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop, renewal, force), pid_file, renewal)
+    status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop, renewal, force), pid_file, startup, renewal)
     pid_file.release()
     raise SystemExit(status)
 

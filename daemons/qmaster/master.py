@@ -193,10 +193,10 @@ class Master:
         """Note the sge_execd process of a host; a new process applies the initial states of its queues."""
         self.record(Decision(events=execd_started(self.state, host, process)), DAEMON)
 
-    def lose_host(self, host: str) -> None:
-        """Mark a host as lost before its timeout, since its node is dead."""
+    def lose_host(self, host: str, *, orderly: bool = False) -> None:
+        """Mark a host as lost before its timeout, since its node is dead. `orderly`: its daemon was stopped."""
         world = self.world()
-        self._record_at(world, Decision(events=[HostLost(host, world.now)]))
+        self._record_at(world, Decision(events=[HostLost(host, world.now, orderly)]))
 
     # --- facts outside the state --------------------------------------------------------------------------
 

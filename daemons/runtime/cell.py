@@ -6,18 +6,17 @@ program does). Called by every daemon at its start. Source: sge_bootstrap(5), ho
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from pathlib import Path
 
 from gridengine import cell_files
+from gridengine.addresses import canonical, explain_link_local, family_of, host_addresses
 from gridengine.errors import InvalidValueError, UserError
 from gridengine.files.bootstrap import RAY_PORTS, REQUIRED, WaitFor, read_values
-
-LOOPBACK = "127.0.0.1"
 
 
 class CellError(UserError):
@@ -151,8 +150,8 @@ class Cell:
         Source: host_aliases(5) (the first name of a line is the unique one), sge_bootstrap(5) ignore_fqdn and
         default_domain.
         """
-        if is_address(name):
-            return self.aliases.get(name.lower()) or name  # the part before the first dot of an address is no host
+        if address := canonical(name):
+            return self.aliases.get(address) or name  # the part before the first dot of an address is no host
         unique = self.aliases.get(name.lower()) or self.aliases.get(name.partition(".")[0].lower()) or name
         if self.ignore_fqdn:
             return unique.partition(".")[0]
@@ -170,27 +169,21 @@ class Cell:
             raise CellError(str(fault)) from None
 
     def address(self, host: str) -> str:
-        """Return an IPv4 address of a host: an alias that is an address, else the resolver's answer. Raises CellError."""
+        """Return the address of a host that the cell uses: the first of `host_addresses`. Raises CellError."""
+        for address in host_addresses(self._names(host)):
+            return address
+        reason = explain_link_local(self._names(host)) or "the name does not resolve to an address on this host"
+        raise CellError(f'host "{host}": {reason}')
+
+    def addresses(self, host: str) -> list[str]:
+        """Return where daemons of a host listen: its address, and its first address of the other family. Raises CellError."""
+        first = self.address(host)
+        others = (address for address in host_addresses(self._names(host)) if family_of(address) != family_of(first))
+        return [first, *islice(others, 1)]
+
+    def _names(self, host: str) -> list[str]:
         unique = self.unique_name(host)
-        aliases = (alias for alias, known in self.aliases.items() if known == unique)
-        # an alias in digits and dots needs no resolver; a resolver that does not answer costs 10 s
-        for name in sorted((host, *aliases), key=lambda name: not name.replace(".", "").isdecimal()):
-            try:
-                addresses = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
-            except OSError:
-                continue
-            address = str(addresses[0][4][0])
-            return LOOPBACK if address.startswith("127.") else address
-        raise CellError(f'the name of host "{host}" does not resolve to an address on this host')
-
-
-def is_address(name: str) -> bool:
-    """Whether a host is named by its address, IPv4 or IPv6."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+        return [host, *(alias for alias, known in self.aliases.items() if known == unique)]
 
 
 def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
@@ -225,7 +218,7 @@ def parse_settings(text: str, path: Path, required: Collection[str] = ()) -> dic
 def parse_aliases(text: str) -> dict[str, str]:
     """Return alias -> unique name of the lines of a host_aliases file. Source: host_aliases(5)."""
     lines = [line.split() for line in text.splitlines() if not line.lstrip().startswith("#")]
-    return {alias.lower(): names[0] for names in lines for alias in names[1:]}
+    return {canonical(alias) or alias.lower(): names[0] for names in lines for alias in names[1:]}
 
 
 def _read_aliases(path: Path) -> dict[str, str]:

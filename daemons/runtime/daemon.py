@@ -40,6 +40,8 @@ ENDING_S = 60.0
 _POLL_S = 0.05
 #: longest time, in seconds, that systemd may take to read a notification
 _NOTIFY_S = 10.0
+#: the time that a starting daemon asks for at a time, and the longest start, in seconds
+_EXTENSION_S, _LONGEST_START_S = 60.0, 3600.0
 #: seconds that a daemon whose start failed may take to end
 _FAILED_START_S = 20.0
 
@@ -147,6 +149,14 @@ class Startup:
         self.is_ready = self.has_failed = False
         """Whether the daemon has reported that it serves, or that its start failed."""
 
+    async def extend(self) -> None:
+        """Ask systemd for more time while the daemon starts: its own limits decide whether a slow start has failed. Returns when
+        the start has ended, or has taken too long for any host. Source: sd_notify(3) EXTEND_TIMEOUT_USEC."""
+        until = time.monotonic() + _LONGEST_START_S
+        while not (self.is_ready or self.has_failed) and time.monotonic() < until:
+            notify(f"EXTEND_TIMEOUT_USEC={round(_EXTENSION_S * 1e6)}")
+            await asyncio.sleep(_EXTENSION_S / 4)
+
     def ready(self) -> None:
         """Report that the daemon serves."""
         self.is_ready = True
@@ -220,9 +230,9 @@ def notify(state: str) -> None:
 
 
 def run_until_stopped(
-    main: Callable[[asyncio.Event], Awaitable[_Result]], pid_file: PidFile, renewal: Renewal | None = None
+    main: Callable[[asyncio.Event], Awaitable[_Result]], pid_file: PidFile, startup: Startup, renewal: Renewal | None = None
 ) -> _Result:
-    """Run `main(stop)` on a new event loop and return its result.
+    """Run `main(stop)` on a new event loop and return its result; systemd waits while it starts.
 
     SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file notes it at once. With a `renewal`,
     SIGHUP replaces the program by the program of the installed release; then this function does not return. Raises OSError.
@@ -246,7 +256,11 @@ def run_until_stopped(
         if renewal is not None:
             renewal.watch(stop)
             loop.add_signal_handler(signal.SIGHUP, renewal.begin)
-        return await main(stop)
+        extension = asyncio.create_task(startup.extend())
+        try:
+            return await main(stop)
+        finally:
+            extension.cancel()
 
     hold_release()
     result = asyncio.run(run())

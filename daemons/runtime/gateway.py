@@ -8,9 +8,7 @@ section 4.
 from __future__ import annotations
 
 import asyncio
-import grp
 import os
-import pwd
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -21,15 +19,18 @@ from daemons.runtime import idempotency
 from daemons.runtime.cell import Cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, abort_answer, finish_answer, refusal_response
+from daemons.runtime.local_users import LocalUsers, UnknownCallerError
 from daemons.runtime.locks import try_lock
+from daemons.runtime.name_service import NameServiceError
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError
-from gridengine.errors import RefusalError
 from gridengine.files.unix_sockets import peer_credentials, unix_listener
 from gridengine.protocols.protocol import MASTER_REACHED
 
 #: seconds between two attempts of a second execd on the same machine to take over the socket
 _LOCK_RETRY_S = 2.0
+#: why a request is answered here
+_REFUSALS = (NoQmasterError, UnknownCallerError, NameServiceError, RequestBodyError, idempotency.MalformedKeyError)
 
 
 class Gateway:
@@ -43,7 +44,7 @@ class Gateway:
         self, cell: Cell, client: QmasterClient, limiter: ConnectionLimiter, is_renewing: Callable[[], bool] = lambda: False
     ) -> None:
         self._cell, self._client, self._limiter, self._is_renewing = cell, client, limiter, is_renewing
-        self._bodies = RequestBodies(cell.limits)
+        self._bodies, self._users = RequestBodies(cell.limits), LocalUsers()
 
     async def run(self) -> None:
         """Serve until cancelled. Raises OSError when the socket cannot be made."""
@@ -75,14 +76,22 @@ class Gateway:
         key = ""
         try:
             key = idempotency.key_of(request.headers)
-            caller = await _find_caller(request)
+            caller = await self._find_caller(request)
             length = request.content_length if request.body_exists else 0
             async with self._bodies.read(name, length, request.content, caller.uid) as body:
                 answer = await self._client.post(request.path, body, caller, key=key)
-        except (NoQmasterError, UnknownCallerError, RequestBodyError, idempotency.MalformedKeyError) as error:
+        except _REFUSALS as error:
             return refusal_response(str(error), _may_retry(error), is_lost=bool(key) and isinstance(error, NoQmasterError))
         async with answer:
             return await self._forward_answer(request, answer)
+
+    async def _find_caller(self, request: web.BaseRequest) -> LocalCaller:
+        """The user at the other end of the connection. Raises UnknownCallerError, NameServiceError."""
+        if request.transport is None:
+            raise ConnectionError("the client has disconnected")
+        uid, gid = peer_credentials(request.transport.get_extra_info("socket"))[1:]
+        user, group = await self._users.names(uid, gid)
+        return LocalCaller(user, uid, group, gid)
 
     async def _forward_answer(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
         """Forward the answer as it arrives: the answer may be a stream of lines that lasts as long as a job."""
@@ -106,28 +115,3 @@ class Gateway:
 def _may_retry(error: Exception) -> bool:
     """Whether the command may repeat the request: the qmaster is being restarted, or the body limits are reached."""
     return isinstance(error, RequestBodyError) and error.may_retry or isinstance(error, NoQmasterError) and not error.sent
-
-
-class UnknownCallerError(RefusalError):
-    """The caller has no name on this host."""
-
-
-async def _find_caller(request: web.BaseRequest) -> LocalCaller:
-    """The user at the other end of the connection."""
-    if request.transport is None:
-        raise ConnectionError("the client has disconnected")
-    # the names may come from a directory server
-    user_and_group = peer_credentials(request.transport.get_extra_info("socket"))[1:]
-    return await asyncio.get_running_loop().run_in_executor(None, _caller_of, *user_and_group)
-
-
-def _caller_of(uid: int, gid: int) -> LocalCaller:
-    try:
-        user = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        raise UnknownCallerError(f"the user id {uid} has no name on this host") from None
-    try:
-        group = grp.getgrgid(gid).gr_name
-    except KeyError:
-        group = str(gid)
-    return LocalCaller(user, uid, group, gid)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from daemons.runtime.name_service import find_user
 from gridengine.errors import InvalidValueError
 
 #: variables of the daemon's environment that a program inherits
@@ -59,15 +60,16 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def named(user: str) -> LocalUser:
-    """The user of this name. Raises InvalidValueError if there is none, or if this process may not act for them without root."""
+    """The user of this name. Blocks. Raises InvalidValueError if there is none, or if this process may not act for them without
+    root; NameServiceError."""
     try:
-        return _identity(pwd.getpwnam(user))
+        return _identity(find_user(user))
     except KeyError:
         raise InvalidValueError(f'there is no user "{user}"') from None
 
 
 def own() -> LocalUser:
-    """The user of this process."""
+    """The user of this process. Blocks."""
     try:
         return _identity(pwd.getpwuid(os.geteuid()))
     except KeyError:

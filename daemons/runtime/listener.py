@@ -8,16 +8,18 @@ caller's. Called by `http_listener` and the session server.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from ssl import SSLContext
 from typing import Any
 
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.socket_owner import socket_owner
+from gridengine.addresses import ANY_6, canonical, family_of
 from gridengine.files.unix_sockets import peer_credentials
 
 _log = logging.getLogger(__name__)
@@ -131,12 +133,32 @@ def _peer_of(connection: socket.socket) -> str:
     if connection.family == socket.AF_UNIX:
         return f"user {peer_credentials(connection).uid}"
     uid = socket_owner(connection)
-    return f"user {uid} (TCP)" if uid is not None else str(connection.getpeername()[0])
+    return f"user {uid} (TCP)" if uid is not None else canonical(connection.getpeername()[0])
 
 
 def open_tcp_socket(address: str, port: int) -> socket.socket:
-    """A socket for a port of one interface. Raises OSError."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listening_socket = socket.create_server((address, port), family=family, backlog=_BACKLOG)
+    """A socket for a port of one interface; `::` is all interfaces, for IPv4 too. Raises OSError."""
+    is_dual = address == ANY_6 and socket.has_dualstack_ipv6()
+    listening_socket = socket.create_server(
+        (address, port), family=family_of(address), backlog=_BACKLOG, dualstack_ipv6=is_dual
+    )
     listening_socket.setblocking(False)
     return listening_socket
+
+
+def open_tcp_sockets(addresses: Sequence[str], port: int) -> list[socket.socket]:
+    """A socket for a port of each address. The first address must be of this host: others are names' addresses that this host
+    may lack. Raises OSError."""
+    found = [open_tcp_socket(addresses[0], port)]
+    try:
+        for address in addresses[1:]:
+            try:
+                found.append(open_tcp_socket(address, port))
+            except OSError as error:
+                if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                    raise
+    except OSError:
+        for each in found:
+            each.close()
+        raise
+    return found

@@ -1,49 +1,38 @@
-"""Names of this host's users at the other end of local connections, resolved without blocking the event loop.
-
-The names may come from a directory server, so they are looked up in threads and cached. Called by the GDI endpoint and
-the web server.
-"""
+"""This host's users at the other end of local connections. Called by the GDI endpoint, the gateway and the web server."""
 
 from __future__ import annotations
 
-import asyncio
-import grp
-import pwd
-import time
-from collections import OrderedDict
-
+from daemons.runtime.name_service import Lookups, group_name, user_name
+from gridengine.errors import RefusalError
 from gridengine.protocols.gdi.answers import Caller
 
-#: seconds for which names are cached, and the largest number of cached callers
-REMEMBER_S, MAX_REMEMBERED = 60.0, 4096
+
+class UnknownCallerError(RefusalError):
+    """The caller has no name on this host."""
 
 
 class LocalUsers:
-    """A bounded cache of names, for one event loop."""
+    """Names of callers, for one event loop."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, int], tuple[float, Caller]] = OrderedDict()
+        self._names = Lookups(_names_of, lambda ids: f"user id {ids[0]}")
+
+    async def names(self, uid: int, gid: int) -> tuple[str, str]:
+        """The names of the user and the group. Raises UnknownCallerError, NameServiceError."""
+        return await self._names.find((uid, gid))
 
     async def caller(self, uid: int, gid: int, host: str) -> Caller:
-        """The caller that the kernel named; ids without a name are shown as numbers."""
-        until, known = self._known.get((uid, gid), (0.0, None))
-        if known is not None and until > time.monotonic():
-            return known
-        caller = await asyncio.get_running_loop().run_in_executor(None, _caller_of, uid, gid, host)
-        self._known[uid, gid] = time.monotonic() + REMEMBER_S, caller
-        self._known.move_to_end((uid, gid))
-        if len(self._known) > MAX_REMEMBERED:
-            self._known.popitem(last=False)
-        return caller
+        """The caller that the kernel named; a user without a name is shown as numbers. Raises NameServiceError."""
+        try:
+            user, group = await self.names(uid, gid)
+        except UnknownCallerError:
+            user, group = str(uid), str(gid)
+        return Caller(user, uid, group, gid, host)
 
 
-def _caller_of(uid: int, gid: int, host: str) -> Caller:
-    try:
-        user = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        user = str(uid)
-    try:
-        group = grp.getgrgid(gid).gr_name
-    except KeyError:
-        group = str(gid)
-    return Caller(user, uid, group, gid, host)
+def _names_of(ids: tuple[int, int]) -> tuple[str, str]:
+    uid, gid = ids
+    user = user_name(uid)
+    if user is None:
+        raise UnknownCallerError(f"the user id {uid} has no name on this host")
+    return user, group_name(gid)

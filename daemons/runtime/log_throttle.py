@@ -1,6 +1,6 @@
 """Throttles log lines about refusals: a client that is refused often must not fill the disk.
 
-Called by all code that unauthenticated clients can reach. Never raises.
+Called by all code that unauthenticated clients can reach, and for refused changes of users. Never raises.
 """
 
 from __future__ import annotations

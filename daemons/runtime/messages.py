@@ -15,9 +15,12 @@ import re
 import sys
 import time
 import traceback
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from daemons.runtime.journal import JournalHandler, is_journal_used
 
 #: sge_conf(5) loglevel -> lowest level that is written
 LOG_LEVELS = {"log_err": logging.ERROR, "log_warning": logging.WARNING, "log_info": logging.INFO}
@@ -40,6 +43,13 @@ def about(event: str, **fields: object) -> dict[str, Any]:
     `event`: the kind of event, always the same name for it. Fields that are None, "" or [] are left out.
     """
     return {"fields": {"event": event, **{name: value for name, value in fields.items() if value not in (None, "", [])}}}
+
+
+class _TextFormatter(logging.Formatter):
+    """A record as its text alone: the journal has time, host and level itself."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _text(record)
 
 
 def _text(record: logging.LogRecord) -> str:
@@ -106,17 +116,19 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
+def _is_own(record: logging.LogRecord) -> bool:
+    """Whether a record is not of a library with a log of its own."""
+    return record.name.partition(".")[0] not in _FOREIGN
+
+
 class MessagesHandler(logging.Handler):
     """Appends to the file; opens it again when it was moved away (logrotate); falls back to stderr."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
+        self.addFilter(_is_own)
         self._path = path
         self._descriptor = -1
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Drops the records of libraries with a log of their own."""
-        return record.name.partition(".")[0] not in _FOREIGN and bool(super().filter(record))
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -192,9 +204,10 @@ def keep_traceback(path: Path, text: str) -> None:
 def open_messages(
     path: Path, thread: str, host: str, loglevel: str = "log_warning", component: str = "", as_json: bool = False
 ) -> MessagesHandler:
-    """Send this process's log to `path`, and to `path`.json if `as_json`. Replaces the handlers of an earlier call; never raises.
+    """Send this process's log to `path`, to `path`.json if `as_json`, and to the journal if systemd has started the daemon.
+    Replaces the handlers of an earlier call; never raises.
 
-    `component`: the daemon's name in `messages.json`.
+    `component`: the daemon's name in `messages.json`; in the journal it is `sge_` and this name.
     """
     handler = MessagesHandler(path)
     handler.setFormatter(MessageFormatter(thread, host))
@@ -202,13 +215,25 @@ def open_messages(
     if as_json:
         handlers.append(MessagesHandler(path.with_name(f"{path.name}.json")))
         handlers[-1].setFormatter(JsonFormatter(component, thread, host))
+    if is_journal_used():
+        handlers.append(_journal(path, component))
     root = logging.getLogger()
-    for old in [each for each in root.handlers if isinstance(each, MessagesHandler | TracebacksHandler)]:
+    for old in [each for each in root.handlers if isinstance(each, MessagesHandler | TracebacksHandler | JournalHandler)]:
         root.removeHandler(old)
         old.close()
     for each in handlers:
         root.addHandler(each)
     set_loglevel(loglevel)
+    return handler
+
+
+def _journal(path: Path, component: str) -> JournalHandler:
+    """The handler for the journal, which first learns where all messages are."""
+    handler = JournalHandler(f"sge_{component}")
+    handler.addFilter(_is_own)
+    handler.setFormatter(_TextFormatter())
+    with suppress(OSError):
+        handler.send(f"warnings and errors follow; all messages: {path}")
     return handler
 
 

@@ -21,8 +21,9 @@ from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.keys import Keys
-from daemons.runtime.listener import open_tcp_socket
+from daemons.runtime.listener import open_tcp_sockets
 from daemons.runtime.qmaster_client import describe_failure
+from gridengine.addresses import join_port
 from gridengine.errors import UnavailableError
 
 _log = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ class Peers:
     ) -> tuple[int, bytes]:
         """Send a request and return HTTP status and answer. Raises PeerUnreachableError: no answer within `answer_s` in all."""
         try:
-            url = f"https://{await self._address(host)}:{self._cell.shadow_port}/v1/{name}"
+            url = f"https://{join_port(await self._address(host), self._cell.shadow_port)}/v1/{name}"
             timeout = aiohttp.ClientTimeout(total=answer_s, connect=CONNECT_S)
             async with self._session.post(
                 url, data=body, headers=headers, timeout=timeout, server_hostname=host
@@ -111,7 +112,8 @@ async def serve_peers(
         return web.Response(status=status, body=body)
 
     listeners = HttpListeners(ConnectionLimiter(), answer)
-    listeners.open(await _open_socket(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
+    for listening_socket in await _open_sockets(cell.addresses(host), cell.shadow_port):
+        listeners.open(listening_socket, tls=keys.server_context(callers_need_keys=True))
     on_open()
     try:
         await asyncio.Event().wait()
@@ -119,13 +121,13 @@ async def serve_peers(
         await listeners.close()
 
 
-async def _open_socket(address: str, port: int) -> socket.socket:
-    """A listening socket; another daemon of this host may hold the port for a moment, until it sees that its role is over. Raises
+async def _open_sockets(addresses: list[str], port: int) -> list[socket.socket]:
+    """Listening sockets; another daemon of this host may hold the port for a moment, until it sees that its role is over. Raises
     OSError."""
     end = time.monotonic() + _PORT_S
     while True:
         try:
-            return open_tcp_socket(address, port)
+            return open_tcp_sockets(addresses, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > end:
                 raise

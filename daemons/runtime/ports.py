@@ -14,6 +14,7 @@ from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.locks import try_lock
+from gridengine.addresses import family_of
 from gridengine.files.bootstrap import PORT_BLOCK
 
 
@@ -63,7 +64,7 @@ def session_ports(cell: Cell) -> list[int]:
 
 
 def _can_listen(address: str, port: int) -> bool:
-    with socket.socket() as probe:
+    with socket.socket(family_of(address)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the later listener does
         try:
             probe.bind((address, port))

@@ -16,6 +16,7 @@ import typer
 import gridengine.terminal.typer_values  # noqa: F401  no pydantic for a few options
 from daemons.runtime.cell import CellError
 from daemons.runtime.daemon import UMASK, DaemonError, Startup, become_daemon
+from daemons.runtime.journal import forget_foreign_stream
 from daemons.runtime.release import own_release
 from gridengine.errors import plain_fault
 from gridengine.terminal.standard_output import with_output_check
@@ -49,6 +50,7 @@ def detached(program: str, foreground: bool, *faults: type[Exception]) -> Iterat
     """The work after a daemon has detached: its faults, and these, are reported as a failed start."""
     reported: tuple[type[Exception], ...] = (DaemonError, CellError, OSError, *faults)
     startup = become_daemon(foreground, program)
+    forget_foreign_stream()
     try:
         yield startup
     except reported as fault:

@@ -18,6 +18,7 @@ import aiohttp
 from daemons.runtime import idempotency
 from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.keys import own_keys
+from gridengine.addresses import join_port
 from gridengine.errors import UnavailableError
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
@@ -111,7 +112,7 @@ class QmasterClient:
     ) -> aiohttp.ClientResponse:
         """Send a request to one host. Raises NoQmasterError."""
         try:
-            url = f"https://{await self._address(master)}:{self._cell.qmaster_port}{path}"
+            url = f"https://{join_port(await self._address(master), self._cell.qmaster_port)}{path}"
             timeout = aiohttp.ClientTimeout(total=total_s, connect=self._patience_s)
             return await self._session.post(url, data=body, headers=headers, timeout=timeout, server_hostname=master)
         except (aiohttp.ClientError, OSError, TimeoutError, CellError) as error:

@@ -17,16 +17,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from daemons.runtime import children
-from daemons.runtime.cell import LOOPBACK, Cell, CellError
+from daemons.runtime.backoff import Backoff
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.keys import Keys, exec_host_keys, master_keys
 from daemons.runtime.ports import PortBlock, claim_block
+from gridengine.addresses import is_loopback, split_port
 from gridengine.errors import UnavailableError
 from gridengine.files.durable import write_new
 
 #: seconds that a node may take to come up and to end
 START_S = 90.0
 STOP_S = 10.0
+#: exit code of a driver whose actors were not ready in time
+TOO_SLOW = 3
 #: the signal that ends a node without deregistering, and the time that its end may take, in seconds
 END_NOW = signal.SIGUSR1
 STOP_NOW_S = 2.0
@@ -74,6 +78,15 @@ _SOCKET_PATH_BYTES = 107
 
 class RayNodeError(UnavailableError):
     """The node did not start; one line with the reason."""
+
+
+class SlowStartError(RayNodeError):
+    """The start took longer than its limit: on a slow host the next attempt, with a longer limit, may succeed."""
+
+
+def growing_limit(first_s: float) -> Backoff:
+    """The limits of attempts to start something, seconds: each is twice the limit before, up to eight times the first."""
+    return Backoff(first_s, 8 * first_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,23 +162,25 @@ def _spec(
     if len(f"{path}/r".encode()) > _SOCKET_PATH_BYTES:
         raise RayNodeError(f"{path}: too long for sockets in it ({_SOCKET_PATH_BYTES} bytes): choose a shorter run_dir")
     # a worker node is reached from outside unless the whole cell is on this machine
-    address = LOOPBACK if head.startswith("127.") else cell.address(name)
+    master = split_port(head)[0] if head else ""
+    address = master if is_loopback(master) else cell.address(name)
     return NodeSpec(name, address, path, resources, keys, port, head)
 
 
 class RayNode:
     """One node, for a supervisor's event loop: `start`, then `wait` until it is gone, or `stop` it.
 
-    `token`: of the cluster that a worker node joins; a head makes a new token.
+    `token`: of the cluster that a worker node joins; a head makes a new token. `start_s`: limit of the start.
     """
 
-    def __init__(self, cell: Cell, spec: NodeSpec, token: str = "") -> None:
+    def __init__(self, cell: Cell, spec: NodeSpec, token: str = "", start_s: float = START_S) -> None:
+        self._start_s = start_s
         self._cell, self._spec, self._token = cell, spec, token or secrets.token_hex(32)
         self._child: asyncio.subprocess.Process | None = None
         self._ports: PortBlock | None = None
 
     async def start(self) -> NodeInfo:
-        """Start the node and return when it can be used. Raises RayNodeError, CellError."""
+        """Start the node and return when it can be used. Raises RayNodeError (SlowStartError: not in time), CellError."""
         directory = Path(self._spec.directory)
         _make_private(directory.parent)
         directory.mkdir(exist_ok=True)
@@ -187,10 +202,14 @@ class RayNode:
             )
         assert self._child.stdout is not None
         try:
-            async with asyncio.timeout(START_S):
+            async with asyncio.timeout(self._start_s):
                 line = await self._child.stdout.readline()
             return NodeInfo(**json.loads(line))
-        except (TimeoutError, ValueError, TypeError):
+        except TimeoutError:
+            await self.stop(immediately=True)
+            reason = f"the Ray node {self._spec.name} did not start within {self._start_s:.0f} s: see {log}"
+            raise SlowStartError(reason) from None
+        except (ValueError, TypeError):
             await self.stop(immediately=True)
             raise RayNodeError(f"the Ray node {self._spec.name} did not start: see {log}") from None
         except asyncio.CancelledError:
@@ -222,8 +241,7 @@ class RayNode:
             async with asyncio.timeout(patience_s):
                 await self._child.wait()
         except TimeoutError:
-            self._child.kill()
-            await self._child.wait()
+            await children.end(self._child)  # the whole group: a node that is still starting has processes that it does not know
 
     def _release_ports(self) -> None:
         if self._ports is not None:

@@ -59,7 +59,7 @@ def serve(foreground: Foreground = False) -> None:
                 server = WebServer(cell, host, settings, tls, credentials, directory)
                 await _serve(server, pages, links, stop, startup, settings.base())
 
-            run_until_stopped(run_server, pid_file)
+            run_until_stopped(run_server, pid_file, startup)
             pid_file.release()
         except OSError as error:
             raise DaemonError(f"cannot serve at {settings.base()}: {error.strerror or error}") from None

@@ -59,7 +59,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
         app.add_routes(part.ROUTES)
     app[events.LOG] = events.EventLog(shared.mirror)
     app.router.add_get(f"{handlers.ROOT}/events", events.stream)
-    app.router.add_post(f"{handlers.ROOT}/streams/{{name}}", streams.stream)
+    app.router.add_post(f"{handlers.ROOT}/streams/{{name}}", handlers.with_problems(streams.stream))
     app.add_routes(handlers.ROUTES)
     app.router.add_get("/live", Live(PAGES, shared.mirror).stream)
     return app

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 
-from daemons.runtime.cell import LOOPBACK, Cell, CellError
+from daemons.runtime.cell import Cell, CellError
+from gridengine.addresses import LOOPBACK, LOOPBACK_6, canonical, is_address, is_link_local, is_loopback, join_port
 from gridengine.cell_files import parse_settings
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.web import ADDRESS, PORT, SETTINGS_FILE
@@ -32,7 +32,7 @@ class WebSettings:
     @property
     def is_local(self) -> bool:
         """Whether only programs on this host can connect."""
-        return ip_address(self.address).is_loopback
+        return is_loopback(self.address)
 
     @property
     def tls(self) -> bool:
@@ -41,7 +41,7 @@ class WebSettings:
 
     def base(self) -> str:
         """The address of the pages, without a path."""
-        return f"{'https' if self.tls else 'http'}://{self.names[0]}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{join_port(self.names[0], self.port)}"
 
 
 def read_settings(cell: Cell, host: str) -> WebSettings:
@@ -58,18 +58,18 @@ def read_settings(cell: Cell, host: str) -> WebSettings:
         raise CellError(f"{path}: {unknown[0]} is no setting of it")
     if ("certificate" in texts) != ("key" in texts):
         raise CellError(f"{path}: certificate and key go together")
-    address, port = texts.get("address", ADDRESS), texts.get("port", str(PORT))
-    try:
-        local = ip_address(address).is_loopback
-    except ValueError:
-        raise CellError(f'{path}: address "{address}" is no IP address') from None
+    address, port = canonical(texts.get("address", ADDRESS)), texts.get("port", str(PORT))
+    if not address or is_link_local(address):
+        reason = "is link-local: browsers cannot open it" if address else "is no IP address"
+        raise CellError(f'{path}: address "{texts["address"]}" {reason}')
+    local = is_loopback(address)
     if not (port.isascii() and port.isdigit() and len(port) < 6 and 1 <= int(port) <= 65535):
         raise CellError(f'{path}: port "{port}" is not a port from 1 to 65535')
     given_names = texts.get("names", "").lower().replace(",", " ").split()
     for name in given_names:
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) and not is_address(name):
             raise CellError(f'{path}: "{name}" is no name of a host')
-    own_names = ("localhost", LOOPBACK, host.lower())  # the first name, in links, must be reachable
-    names = (*given_names, *(own_names if local else reversed(own_names)), address)
+    own_names = ("localhost", LOOPBACK, LOOPBACK_6, host.lower())  # the first name, in links, must be reachable
+    names = (*(canonical(name) or name for name in given_names), *(own_names if local else reversed(own_names)), address)
     certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))
     return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gridengine import json_text
+from gridengine.addresses import is_loopback
 from gridengine.api import wire
 from gridengine.api.wire import Answer, Unreachable
 
@@ -74,7 +75,7 @@ class RestTransport:
             raise ValueError(f"{url!r} is not a valid address: https://HOST:8646 is expected")
         self.tls, self.host = parts.scheme == "https", parts.hostname
         self.port = parts.port or (443 if self.tls else 80)
-        if not self.tls and self.host not in ("localhost", "127.0.0.1", "::1"):
+        if not self.tls and self.host != "localhost" and not is_loopback(self.host):
             raise ValueError(f"{url}: a token is sent only over https, except to this host")
         if not token.isascii() or not token.isprintable() or not token:
             raise ValueError("a token is expected: gridengine web --token prints one")

@@ -40,7 +40,7 @@ def tasks_of_job(target: fold.Target, field: str, values: fold.Values) -> None:
         target[field] = values[0]
         return
     if "tasks" in lists[-1]:
-        raise InvalidValueError(f"-t {values[0]}: a job must stand before it")
+        raise InvalidValueError(f"-t {values[0]}: this option must follow a job")
     job = lists[-1]["targets"].pop()
     if not lists[-1]["targets"]:
         lists.pop()

@@ -5,6 +5,7 @@ functions; `gdi.requests.Submit` defines the fields. Pure and light: time, direc
 are arguments.
 """
 
+from gridengine.addresses import split_host
 from gridengine.errors import InvalidValueError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -168,7 +169,7 @@ def paths(target: Submission, field: str, values: Values) -> None:
     by_host = target.collection(field)
     named: list[str] = []
     for item in split_list(values[0]):
-        host, colon, path = item.partition(":")
+        host, colon, path = split_host(item)
         if not colon or "/" in host:
             host, path = "", item
         if not path:

@@ -282,25 +282,9 @@ class Batch(Struct, omit_defaults=True):
     refused: bool = False
 
 
-_encoder = msgspec.json.Encoder(enc_hook=encode_hook)
-_decoder = msgspec.json.Decoder(Batch, dec_hook=decode_hook)
-_output_request_decoder = msgspec.json.Decoder(OutputRequest, dec_hook=decode_hook)
-_output_tail_decoder = msgspec.json.Decoder(OutputTail)
-
-
-def encode(message: Batch | OutputRequest | OutputTail) -> bytes:
-    """As JSON."""
-    return _encoder.encode(message)
-
-
-def decode(data: bytes) -> Batch:
-    return _decoder.decode(data)
-
-
-def decode_output_request(data: bytes) -> OutputRequest:
-    return _output_request_decoder.decode(data)
-
-
-def decode_output_tail(data: bytes) -> OutputTail:
-    """Raises msgspec.DecodeError."""
-    return _output_tail_decoder.decode(data)
+encode = msgspec.json.Encoder(enc_hook=encode_hook).encode
+"""A message as JSON."""
+decode = msgspec.json.Decoder(Batch, dec_hook=decode_hook).decode
+decode_output_request = msgspec.json.Decoder(OutputRequest, dec_hook=decode_hook).decode
+decode_output_tail = msgspec.json.Decoder(OutputTail).decode
+"""These three raise msgspec.DecodeError."""

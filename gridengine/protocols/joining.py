@@ -18,8 +18,8 @@ from gridengine.errors import InvalidValueError
 
 REQUEST = "join"
 """The one request that a host without keys may make."""
-ADMISSION_TIMEOUT_S = 60.0
-"""Maximum time that the master takes to admit a host."""
+ADMISSION_TIMEOUT_S, LONGEST_ADMISSION_S = 60.0, 240.0
+"""Maximum time that the master takes to admit a host, and after attempts that took longer."""
 _PREFIX = "ge1_"
 _NUMBER, _SECRET, _FINGERPRINT = 6, 18, 32
 

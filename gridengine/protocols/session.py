@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import deque
 from struct import Struct
 
+from gridengine.addresses import canonical, is_loopback
 from gridengine.errors import CorruptDataError
 
 INPUT, OUTPUT, ERROR, EXIT = b"i", b"o", b"s", b"x"
@@ -56,7 +57,8 @@ def encode_frame(kind: bytes, data: bytes = b"") -> bytes:
 
 def client_origin(peer: str, own: str) -> str:
     """The address of the other end of a connection, or LOCALHOST for any address by which a host reaches itself."""
-    return LOCALHOST if peer == own or peer.startswith("127.") else peer
+    address = canonical(peer)
+    return LOCALHOST if address == canonical(own) or is_loopback(address) else address
 
 
 def encode_acknowledgement(count: int) -> bytes:

@@ -124,14 +124,18 @@ class Rules:
 
 @dataclass(kw_only=True)
 class Confines:
-    """`cgroups`: directories in which the task makes a cgroup of its own; `memory_by_cgroup`: one of them limits h_vmem;
-    `processes_by_cgroup`: one of them limits h_maxproc, to the processes of the task instead of all of its owner's.
-    `processors`: processors that the task is bound to, [] for all.
+    """`cgroups`: directories in which the task makes a cgroup of its own; `cgroup_of_job`: in one of its job, which has the
+    limits. `memory_by_cgroup`: one of them limits h_vmem and s_vmem; `processes_by_cgroup`: one of them limits h_maxproc, to
+    the processes of the task instead of all of its owner's. `processor_quota`, `io_by_slots`: the cgroup gets no more processor
+    time than its slots, and a share of block devices by slots. `processors`: processors that the task is bound to, [] for all.
     """
 
     cgroups: list[str] = field(default_factory=list)
+    cgroup_of_job: bool = False
     memory_by_cgroup: bool = False
     processes_by_cgroup: bool = False
+    processor_quota: bool = False
+    io_by_slots: bool = False
     processors: list[int] = field(default_factory=list)
 
 

@@ -22,15 +22,7 @@ from gridengine.state.machines.usage import UsageEvent
 
 AnyEvent = ConfigurationEvent | JobEvent | TaskEvent | SlaveEvent | UsageEvent | InstanceEvent | HostEvent | ReservationEvent
 
-_encoder = msgspec.json.Encoder(enc_hook=encode_hook)
-_decoder = msgspec.json.Decoder(list[AnyEvent], dec_hook=decode_hook)
-
-
-def encode_events(events: list[AnyEvent]) -> bytes:
-    """Events as JSON, the form of the journal and of the stream to mirrors."""
-    return _encoder.encode(events)
-
-
-def decode_events(data: bytes) -> list[AnyEvent]:
-    return _decoder.decode(data)
+encode_events = msgspec.json.Encoder(enc_hook=encode_hook).encode
+"""Events as JSON, the form of the journal and of the stream to mirrors."""
+decode_events = msgspec.json.Decoder(list[AnyEvent], dec_hook=decode_hook).decode
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from gridengine.state.apply import load_state
 from gridengine.state.jobs import Job
-from gridengine.state.state import State, decode_jobs, decode_snapshot, encode_jobs
+from gridengine.state.state import State, decode_jobs, decode_snapshot, encode_part
 
 
 def pack_state(state: State) -> bytes:
@@ -21,7 +21,7 @@ def pack_state(state: State) -> bytes:
 
 def pack_jobs(jobs: list[Job]) -> bytes:
     """A later part."""
-    return zlib.compress(encode_jobs(jobs), 1)
+    return zlib.compress(encode_part(jobs), 1)
 
 
 class Assembly:

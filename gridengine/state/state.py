@@ -53,7 +53,7 @@ class Snapshot(Struct, omit_defaults=True):
     """The primary data, as spooled and as sent to a mirror. `next_job_id`, `next_ar_id`: numbers of the next job and reservation,
     if they are free. `objects`: kind -> name -> attribute texts. `instances`, `hosts`: by name; `reservations`: by number.
     `finished`: the last ended jobs, oldest first. `rule_members`: host group -> hosts that match its rule. `share_usage`: user ->
-    project -> usage of ended tasks. `jobs`: empty if they are sent in parts (`encode_jobs`)."""
+    project -> usage of ended tasks. `jobs`: empty if they are sent in parts (`encode_part`)."""
 
     revision: int = 0
     next_job_id: int = 1
@@ -77,9 +77,11 @@ class UnreconciledChanges(Struct):
     quotas: bool = False
 
 
-_encoder = msgspec.json.Encoder(enc_hook=encode_hook)
-_decoder = msgspec.json.Decoder(Snapshot, dec_hook=decode_hook)
-_jobs_decoder = msgspec.json.Decoder(list[Job], dec_hook=decode_hook)
+decode_snapshot = msgspec.json.Decoder(Snapshot, dec_hook=decode_hook).decode
+encode_part = msgspec.json.Encoder(enc_hook=encode_hook).encode
+"""A snapshot, or a part of its jobs, as JSON."""
+decode_jobs = msgspec.json.Decoder(list[Job], dec_hook=decode_hook).decode
+"""A part of the jobs. Raises msgspec.DecodeError."""
 
 
 class State:
@@ -297,32 +299,9 @@ class State:
 
     def snapshot(self, jobs: bool = True) -> bytes:
         """All primary data, or without the jobs."""
-        return _encoder.encode(
+        return encode_part(
             Snapshot(
-                self.revision,
-                self.next_job_id,
-                self.objects,
-                self.instances,
-                self.hosts,
-                self.jobs if jobs else {},
-                self.finished,
-                self.rule_members,
-                self.next_ar_id,
-                self.reservations,
-                self.share_usage,
+                self.revision, self.next_job_id, self.objects, self.instances, self.hosts, self.jobs if jobs else {},
+                self.finished, self.rule_members, self.next_ar_id, self.reservations, self.share_usage,
             )
         )
-
-
-def decode_snapshot(data: bytes) -> Snapshot:
-    return _decoder.decode(data)
-
-
-def encode_jobs(jobs: list[Job]) -> bytes:
-    """A part of the jobs of a snapshot."""
-    return _encoder.encode(jobs)
-
-
-def decode_jobs(data: bytes) -> list[Job]:
-    """Raises msgspec.DecodeError."""
-    return _jobs_decoder.decode(data)

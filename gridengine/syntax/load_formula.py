@@ -74,7 +74,7 @@ def _term(text: str, sign: float, prefix: str) -> Term:
     weight = sign * (_weight(factor) if star else 1.0)
     if head[0].isdecimal() or head[0] == ".":
         if star and not _is_number(factor):
-            raise InvalidValueError(f'"{factor}" stands as a factor, only numbers are allowed there')
+            raise InvalidValueError(f'"{factor}" is used as a factor, but a factor must be a number')
         return Term("", weight * _weight(head), text)
     if prefix and not head.startswith(prefix):
         raise InvalidValueError(f'"{head}" is neither a number nor the {prefix}name of an attribute')
@@ -94,5 +94,5 @@ def _is_number(text: str) -> bool:
 
 def _weight(text: str) -> float:
     if not _is_number(text) or not (text[0].isdecimal() or text[0] == "."):
-        raise InvalidValueError(f'"{text}" stands as a factor, only numbers are allowed there')
+        raise InvalidValueError(f'"{text}" is used as a factor, but a factor must be a number')
     return parse_double(text)

@@ -1,6 +1,6 @@
 """`make fuzz MINUTES= SEED=`: both fuzzers for a while, in this process and on the sockets of a demo cell.
 
-Prints what was found, with the seed that finds it again; exit status 1 if there is anything.
+Prints the findings, with the seed that repeats them; exit status 1 if there are findings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> int:
         tune_collection_for_service()  # as the qmaster, in which a look through all of pytest would be no request's fault
         # the spools of its cells are no matter for a disk
         with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as place:
-            found += _told("in process", Fuzzer(Path(place), seed, SLOW_S).run, options, seed)
+            found += _report("in process", Fuzzer(Path(place), seed, SLOW_S).run, options, seed)
     if options.only != "process":
         found += _on_sockets(options, seed)
     return 1 if found else 0
@@ -47,14 +47,14 @@ def _on_sockets(options: argparse.Namespace, seed: int) -> int:
     try:
         cell.start()
         sockets = [cell.place / "run" / name for name in ("gdi.sock", "gateway.sock")]
-        found = _told("on the sockets", SocketFuzzer(sockets, seed, SLOW_S).run, options, seed)
+        found = _report("on the sockets", SocketFuzzer(sockets, seed, SLOW_S).run, options, seed)
         return found + tracebacks(cell.place / "spool")
     finally:
         cell.remove()
 
 
 def tracebacks(spool: Path) -> int:
-    """Tracebacks in the logs of a cell; they are printed."""
+    """The number of tracebacks in the logs of a cell, which are printed."""
     found = 0
     for path in spool.rglob("messages"):
         text = path.read_text(errors="replace")
@@ -64,8 +64,8 @@ def tracebacks(spool: Path) -> int:
     return found
 
 
-def _told(where: str, run: Callable[[Callable[[int], bool]], Findings], options: argparse.Namespace, seed: int) -> int:
-    """Play and print what came of it; how many kinds of findings there are."""
+def _report(where: str, run: Callable[[Callable[[int], bool]], Findings], options: argparse.Namespace, seed: int) -> int:
+    """Run a fuzzer, print its findings, and return the number of kinds of findings."""
     begun = time.monotonic()
     end = begun + options.minutes * 30
     limit: Callable[[int], bool] = (

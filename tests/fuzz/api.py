@@ -1,7 +1,7 @@
 """`make fuzz-api EXAMPLES= SEED=`: schemathesis on the REST API of a demo cell, as a user and as a manager.
 
-Owns what is a finding: a server error, a status, a content type or a body that the document does not have, a method that is not
-refused. Exit status 1 if there is one; requests that find it again are printed. Source: docs/api.md.
+Defines a finding: a server error, a status, content type or body that the document lacks, a method that is not refused. Exit
+status 1 if there is a finding; the requests that repeat it are printed. Source: docs/api.md.
 """
 
 from __future__ import annotations

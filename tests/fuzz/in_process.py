@@ -1,6 +1,6 @@
 """A fuzzer of the whole qmaster in this process: random requests of users and administrators, on a cell that works meanwhile.
 
-Owns the play and what counts as a finding: an exception out of a request, of the scheduler, of time or of a host's report; a
+Runs the requests and defines a finding: an exception out of a request, of the scheduler, of time or of a host's report; a
 traceback in the log; a refusal without a reason; an answer that cannot be sent; a request that takes the event loop too long.
 Behind the requests stands the service of the qmaster itself, without its sockets.
 """
@@ -31,9 +31,9 @@ from tests.harness import LOAD, MASTER, USERS, Cell
 from tests.service_callbacks import IdleCallbacks
 
 WITHOUT = frozenset(("execd_hello", "shutdown"))
-"""Requests that end what is tried here."""
+"""Requests that would end the cell of this fuzzer."""
 ROUND = 1500
-"""Requests to one cell; the next gets a new one."""
+"""Number of requests to one cell, before a new cell replaces it."""
 WORK_EVERY = 12
 """Requests between two moments at which the cell schedules, delivers, ends tasks and lets time pass."""
 MOST_JOBS = 60
@@ -43,7 +43,7 @@ MOST_BYTES, MOST_SUBMITTED = 2**20, 2**24
 
 @dataclass
 class Findings:
-    """What was found, by kind: how often, and the first example of each."""
+    """Findings by kind: the number, and the first example of each."""
 
     slow_s: float
     requests: int = 0
@@ -88,7 +88,7 @@ class _Collection:
 
 
 class _Steps:
-    """A request step by step, as it holds the event loop: between two steps others are served."""
+    """A request step by step, as it holds the event loop, which serves other requests between two steps."""
 
     def __init__(self, collection: _Collection) -> None:
         self._collection = collection
@@ -196,7 +196,7 @@ class Fuzzer:
             self.findings.add("a refusal without a reason", self._last)
 
     def _works(self, cell: Cell) -> bool:
-        """Let the cell do what it does between requests; whether it still can."""
+        """Run the cell's work between requests; return whether the cell still can."""
         try:
             self._work(cell)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for

@@ -1,10 +1,9 @@
-"""`make fuzz-methods SEEDS= FROM=`: tasks with broken methods of all kinds on a shepherd of this host, and what became of each.
+"""`make fuzz-methods SEEDS= FROM=`: tasks with broken methods of all kinds on a shepherd of this host, and the outcome of each.
 
 A seed is one task: a fault, or none, for each of its methods, its starter, its job, the commands of its queue for suspending,
-resuming and terminating, and of its checkpointing interface, and its commands while it runs, or when its shepherd dies. What
-must hold: the task ends, with the code that `_expected` says; nothing of it is left; and a job that has run to its end runs again
-only where 99, 100 or a migration asked for that. `_expected` is written from docs/reliability.md and sge_shepherd(8), not from
-the program.
+resuming and terminating, and of its checkpointing interface, and its commands while it runs, or when its shepherd dies. The
+rule: the task ends with the code of `_expected`, and leaves nothing behind; a job that has run to its end runs again only after
+99, 100 or a migration. `_expected` is written from docs/reliability.md and sge_shepherd(8), not from the program.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Broken(AssertionError):
 
 
 class Played:
-    """One seed: its task, and what was wrong with it."""
+    """One seed: its task, and the breaches of the rule."""
 
     def __init__(self, cell: Cell, seed: int) -> None:
         self._random, self._cell = random.Random(seed), cell
@@ -84,7 +83,7 @@ class Played:
         if self._random.random() < 0.2:
             self._kill(task, pid)
         else:
-            self._tell(task)
+            self._send_commands(task)
         self._await_end(task)
         runs = self._cell.home / "runs"
         self.runs = runs.read_text().split() if runs.exists() else []
@@ -146,7 +145,7 @@ class Played:
             path.chmod(0o644 if fault == "no x bit" else 0o755)
         return str(path)
 
-    def _tell(self, task: Task) -> None:
+    def _send_commands(self, task: Task) -> None:
         """Commands to a job that waits, in any order; then it may end, and is ended if it does not."""
         until = time.monotonic() + ENOUGH_S
         while self._waits and time.monotonic() < until and not (self._cell.home / "runs").exists():
@@ -177,8 +176,8 @@ class Played:
         failed = self.end["failed"]
         if self.runs.count("begins") > 1:
             raise Broken("the job began twice")
-        if not self.commands and failed != (wanted := self._expected()):
-            raise Broken(f"failed {failed}, expected {wanted}")
+        if not self.commands and failed != (expected := self._expected()):
+            raise Broken(f"failed {failed}, expected {expected}")
         method, fault = self.end.get("method", ""), self.end.get("fault", "")
         rule = judge(Ended(TaskKey(1, 1, 1), failed, method=method, fault=fault), False)
         asked = failed in (24, 25, 30)
@@ -204,7 +203,7 @@ class Played:
                 continue
 
     def _expected(self) -> int:
-        """The code of a task that nobody commanded anything, by the rules for methods before, in and after the job."""
+        """The code of a task that received no command, by the rules for methods before, in and after the job."""
         failed, before = 0, False
         for name in ("prolog", "pe_start"):
             if not before:
@@ -221,7 +220,7 @@ class Played:
         return failed
 
     def _job_status(self, starter: str) -> int:
-        """What the process of the job ends with: a broken starter does not call it."""
+        """The exit code of the job's process: a broken starter does not call the job."""
         own = {"exit 1": 1, "exit 2": 2, "exit 99": 99, "exit 100": 100, "exit 255": 255, "no #!": 0, "signal": -9, "hangs": -9}
         return own.get(starter, self.status)
 

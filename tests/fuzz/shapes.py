@@ -1,6 +1,6 @@
 """Random requests, made from the types of the requests themselves: a new request or field is tried without a word here.
 
-Owns what is tried of a type: words that mean something in the cell, its bounds and one beyond them, garbage, other types.
+Values for a type: tokens that mean something in the cell, its bounds and the next value beyond them, garbage, other types.
 A seed gives the same requests again. Used by the fuzzer in this process and by that on the sockets of a cell.
 """
 
@@ -58,7 +58,7 @@ GOOD: dict[str, list[Any]] = {
     "verify": ["", "n", "v", "p"],
 }
 """Values that a field may well have, so that many requests are accepted and go far."""
-WORDS = [
+TOKENS = [
     "", " ", "a", "job", "*", "?", "[", "[a-", "\\", "!", "|", "a|b", "(", "((a)", "1", "0", "-1", "1-", "1.1",
     "1.", "1-5:2", "all.q", "all.q@h1", "@allhosts", "*@@all*", "alice", "root", "@users", "$user", "!alice",
     "h1", "nosuch", "global", "template", "a=1", "=", "a=", "=1", "h_rt=INFINITY", "h_rt=1e30", "mem_free=-1",
@@ -94,7 +94,7 @@ class Shapes:
         return name, body
 
     def _raw(self) -> bytes:
-        """What is no request at all."""
+        """Values that are no request."""
         depth = self.random.choice((1, 30, 3000))
         nested = (b"[" * depth, b'{"changes":' * depth, b'{"changes":{"x":' + b"[" * depth)
         return self.random.choice(
@@ -102,7 +102,7 @@ class Shapes:
         )
 
     def value(self, of: Any, field: str = "") -> Any:
-        """A value for a type, seldom of another one."""
+        """A value for a type, seldom of another type."""
         if self.random.random() < 0.004:
             return self.random.choice(SCALARS)
         kind, details = _kind(of)
@@ -119,7 +119,7 @@ class Shapes:
             if name in made and other in fields and other not in made and self.random.random() < 0.8:
                 made[other] = self.value(fields[other], other)
         if self.random.random() < 0.004:
-            made[self.random.choice(WORDS)] = 1
+            made[self.random.choice(TOKENS)] = 1
         return made
 
     def _text(self, bound: Text, field: str) -> str:
@@ -127,9 +127,9 @@ class Shapes:
         if draw < 0.75 and (good := self._good(field, str)):
             return str(self.random.choice(good))
         if draw < 0.96:
-            return self.random.choice(WORDS)
+            return self.random.choice(TOKENS)
         if draw < 0.985:
-            return self.random.choice(WORDS) + self.random.choice(GARBAGE)
+            return self.random.choice(TOKENS) + self.random.choice(GARBAGE)
         # the largest texts are worth a try, but not half of the time
         length = bound.most + self.random.randrange(-1, 2)
         return self.random.choice("aé*?1,") * (length if length < 5000 or draw > 0.9995 else 5000)
@@ -171,7 +171,7 @@ class Shapes:
 
 @cache
 def _kind(of: Any) -> tuple[str, Any]:
-    """How a type is made, and of what."""
+    """The function that makes a value of a type, and its parameters."""
     origin, arguments = get_origin(of), get_args(of)
     if isinstance(of, type) and issubclass(of, msgspec.Struct):
         needed = [each.name for each in msgspec.structs.fields(of) if each.required]

@@ -1,8 +1,8 @@
 """A fuzzer of the live sockets of a cell: random requests to the qmaster and to an exec host's gateway.
 
-Owns the play and what counts as a finding: an internal error, no answer, an answer that is none, a request that keeps the
-qmaster for too long every time that it is asked. Where it can, it plays as an ordinary user; else without the requests by
-which an administrator takes his own cell apart.
+Runs the requests and defines a finding: an internal error, no answer, an invalid answer, a request that occupies the qmaster
+for too long at every repetition. Where it can, it plays as an ordinary user; else without the requests by which an
+administrator takes his own cell apart.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SocketFuzzer:
         self._connections = [_Connection(path) for path in sockets]
 
     def run(self, goes_on: Callable[[int], bool]) -> Findings:
-        """Play as long as `goes_on(requests so far)`; root does so as nobody, in a process of its own."""
+        """Send requests as long as `goes_on(requests so far)`; root does so in a process of the user nobody."""
         return _as_nobody(lambda: self._play(goes_on)) if os.geteuid() == 0 else self._play(goes_on)
 
     def _play(self, goes_on: Callable[[int], bool]) -> Findings:
@@ -115,7 +115,7 @@ class SocketFuzzer:
 
 
 def _as_nobody(play: Callable[[], Findings]) -> Findings:
-    """The outcome of a play in a child that is nobody."""
+    """The outcome of a run in a child process of the user nobody."""
     import pickle
 
     reader, writer = os.pipe()

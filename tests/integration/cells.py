@@ -53,7 +53,7 @@ Done = subprocess.CompletedProcess[str]
 def eventually(what: str, condition: Callable[[], object]) -> None:
     """Wait until `condition` is true; AssertionError when it is not within PATIENCE_S.
 
-    To ask costs a command, and what takes long lacks processor time: it is asked for more seldom, the longer it takes.
+    Each check costs a command, and slow checks lack processor time: the longer a check takes, the less often it is repeated.
     """
     begun = time.monotonic()
     while not condition():
@@ -63,7 +63,7 @@ def eventually(what: str, condition: Callable[[], object]) -> None:
 
 
 def run(command: list[str], **options: object) -> Done:
-    """Run a command and return what it said, whatever its exit code is, but for a line that is `without_waits`."""
+    """Run a command and return its output, whatever its exit code is; `without_waits` removes the line about waiting."""
     if "user" in options:
         need_open_checkout()
     settings = {"capture_output": True, "text": True, "timeout": COMMAND_S, "stdin": subprocess.DEVNULL}
@@ -72,12 +72,12 @@ def run(command: list[str], **options: object) -> Done:
     return done
 
 
-def without_waits(said: Any) -> Any:
-    """What a command said, text or bytes, without the line that the qmaster is waited for: on a machine that others load it
-    may come at any time."""
-    if isinstance(said, bytes):
-        return re.sub(WAITS.encode(), b"", said)
-    return re.sub(WAITS, "", said) if said else said
+def without_waits(output: Any) -> Any:
+    """The output of a command, text or bytes, without the line about waiting for the qmaster: on a loaded machine it may come
+    at any time."""
+    if isinstance(output, bytes):
+        return re.sub(WAITS.encode(), b"", output)
+    return re.sub(WAITS, "", output) if output else output
 
 
 def need_user(name: str) -> None:
@@ -88,10 +88,10 @@ def need_user(name: str) -> None:
 
 
 def kill_daemon(pid_file: Path) -> None:
-    """kill -9 the daemon that a pid file names; return when it is dead: it may be started again then, not before."""
-    words = pid_file.read_text().split()
-    os.kill(int(words[0]), signal.SIGKILL)
-    eventually("the daemon is dead", lambda: process_state(words[0]) in ("", "Z"))
+    """kill -9 the daemon that a pid file names; return when it is dead and may be started again."""
+    rows = pid_file.read_text().split()
+    os.kill(int(rows[0]), signal.SIGKILL)
+    eventually("the daemon is dead", lambda: process_state(rows[0]) in ("", "Z"))
 
 
 def process_state(pid: str) -> str:
@@ -171,7 +171,7 @@ class DemoCell:
     def web_server(self, *settings: str) -> Iterator[int]:
         """The cell's web server with these lines in `common/web`, at a free port, which is returned.
 
-        A cell has one: the fixture that starts it may not outlive its module.
+        A cell has one web server: the fixture that starts the server may not outlive its module.
         """
         port, _, _ = cell_ports(1)
         written = self.common / "web"
@@ -184,7 +184,7 @@ class DemoCell:
             written.unlink()
 
     def remove(self) -> None:
-        """Stop the daemons, kill whatever still belongs to the cell, and remove its files."""
+        """Stop the daemons, kill all remaining processes of the cell, and remove its files."""
         self.command("gridengine", "stop")
         for pid in self.processes():
             try:
@@ -224,11 +224,21 @@ class TestbedCell:
         }
 
     def install(self) -> None:
-        """Install the code of this checkout and bring the cell up."""
+        """Install the code of this checkout."""
         python = getattr(sys, "_base_executable", sys.executable)
-        for command in ([str(ROOT / "tools" / "install"), self.environment["PREFIX"], python], self._cell("up", "3")):
-            done = run(command, env=self.environment, timeout=600)
-            assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        done = run([str(ROOT / "tools" / "install"), self.environment["PREFIX"], python], env=self.environment, timeout=600)
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+    def up(self) -> None:
+        """Bring the cell up, with the installed programs."""
+        done = run(self._cell("up", str(len(self.hosts))), env=self.environment, timeout=600)
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+    def must_on(self, host: str, *command: str, **options: object) -> str:
+        """Run a command as root that must succeed, and return its stdout."""
+        done = self.on(host, *command, **options)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return str(done.stdout)
 
     def on(self, host: str, *command: str, **options: object) -> Done:
         """Run a command as root, a manager."""
@@ -246,7 +256,7 @@ class TestbedCell:
         )
 
     def power(self, action: str, host: str) -> None:
-        """`kill`, `boot`, `cut` or `mend` a host."""
+        """`kill`, `boot`, `cut` or `restore` a host."""
         done = run([str(TESTBED / "hosts"), action, host])
         assert done.returncode == 0, done.stderr
 
@@ -255,7 +265,7 @@ class TestbedCell:
         done = self.on(host, "gridengine", "start")
         assert done.returncode == 0, done.stderr
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Bring everything back that a failed test may have left broken: one failure must not look like ten."""
         if hosts_ready(self.on(self.master, "qstat", "-f").stdout) == set(self.hosts):
             return
@@ -277,5 +287,5 @@ class TestbedCell:
 
 def hosts_ready(qstat_f: str) -> set[str]:
     """Return the hosts whose instance of all.q has no state that keeps jobs away, as `qstat -f` prints it."""
-    words = [line.split() for line in qstat_f.splitlines() if line.startswith("all.q@")]
-    return {word[0].partition("@")[2] for word in words if len(word) == 5}
+    rows = [line.split() for line in qstat_f.splitlines() if line.startswith("all.q@")]
+    return {row[0].partition("@")[2] for row in rows if len(row) == 5}

@@ -45,13 +45,13 @@ def demo_cell(launchers: Path) -> Iterator[DemoCell]:
 @pytest.fixture
 def testbed_cell(session_cell: TestbedCell) -> TestbedCell:
     """A running cell of a master and three exec hosts, installed for all users."""
-    session_cell.mend()
+    session_cell.restore()
     return session_cell
 
 
 @pytest.fixture
 def gate(testbed_cell: TestbedCell) -> Iterator[str]:
-    """A command for a shell of the test bed that ends with status 5 as soon as somebody makes the file GATE."""
+    """A command for a shell of the test bed that ends with status 5 as soon as the file GATE exists."""
     GATE.unlink(missing_ok=True)
     yield f"while [ ! -e {GATE} ]; do sleep 0.5; done; exit 5"
     GATE.touch()
@@ -60,13 +60,20 @@ def gate(testbed_cell: TestbedCell) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def session_cell() -> Iterator[TestbedCell]:
+def installed() -> Iterator[None]:
+    """The code of this checkout, installed for the hosts of the test bed."""
     need_testbed()
-    cell = TestbedCell()
     with Path("/run/lock/gridengine-test-cell").open("w") as one_session:
         fcntl.flock(one_session, fcntl.LOCK_EX)  # its hosts and its installation are the machine's
-        try:
-            cell.install()
-            yield cell
-        finally:
-            cell.remove()
+        TestbedCell().install()
+        yield
+
+
+@pytest.fixture(scope="session")
+def session_cell(installed: None) -> Iterator[TestbedCell]:
+    cell = TestbedCell()
+    try:
+        cell.up()
+        yield cell
+    finally:
+        cell.remove()

@@ -1,6 +1,6 @@
 """Debian packages whose programs tests use: one set, which is installed whole by the first test that lacks a program of it.
 
-Packages that are chosen one at a time can exclude each other: what one brings along may conflict with what a later one needs.
+Packages that are installed separately can conflict: a dependency of the first may exclude a dependency of the second.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ PACKAGES = {
     "mpicc": ("openmpi-bin", "libopenmpi-dev"),
     "nft": ("nftables",),
     "perl": ("perl-base",),
+    "nslcd": ("nslcd", "libnss-ldapd"),
     "setpriv": ("util-linux",),
+    "slapd": ("slapd",),
     "sshd": ("openssh-server",),
     "strace": ("strace",),
     "tclsh": ("tcl",),
@@ -60,7 +62,7 @@ def _missing(programs: tuple[str, ...]) -> list[str]:
 
 
 def find(program: str) -> str | None:
-    """The path of a program, also of one that only root runs, or one of a database server."""
+    """The path of a program, also of a program of root only, or of a database server."""
     servers = sorted(str(path) for path in Path("/usr/lib/postgresql").glob("*/bin"))
     return shutil.which(program, path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", *servers[::-1]]))
 
@@ -94,9 +96,9 @@ def _install() -> str:
     return _apt("update") or _apt("install", *sorted({name for names in PACKAGES.values() for name in names}))
 
 
-def _apt(*words: str) -> str:
+def _apt(*arguments: str) -> str:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run([*_APT, *words], env=environment, capture_output=True, text=True, errors="replace", timeout=900)
+    done = subprocess.run([*_APT, *arguments], env=environment, capture_output=True, text=True, errors="replace", timeout=900)
     return (done.stderr.strip().splitlines() or ["apt-get failed"])[-1] if done.returncode else ""
 
 

@@ -1,10 +1,11 @@
-"""The guides of docs/guide as plays: their files are written, their commands run, and what is printed there has to be printed.
+"""The guides of docs/guide are carried out: their files are written, their commands run, and the output must be the printed
+output.
 
-Owns how a page is read and what counts as the same output. Called by the tests of the guides, and by nobody else.
+Defines the parts of a page, and the comparison of outputs. Only the tests of the guides call this module.
 
-A fence says what a block is: one with a title is the text of a file; `console` has commands behind `$ ` or `# ` with what they
-print, on a host if its title is `on NAME`; other fences are for reading. In what is printed all numbers and runs of blanks
-are alike, `…` stands for anything, a line `…` for any lines. Commands that only look are asked again until they print it.
+The fence names the kind of a block: a block with a title is the text of a file; `console` has commands behind `$ ` or `# ` with
+their output, on a host if its title is `on NAME`; other blocks are for reading. In outputs all numbers and runs of blanks are
+alike, `…` stands for any text, a line `…` for any lines. Commands that only look are asked again until they print it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _LOOKING = ("qstat", "qacct", "qexplain", "qhost", "qrstat", "qquota", "cat", "g
 
 @dataclass(frozen=True)
 class Command:
-    """A command line of a guide, with what it prints. `host`: where it is typed, "" for any; `place`: for a person who looks;
+    """A command line of a guide, with its output. `host`: where it is typed, "" for any; `place`: for a person who looks;
     `by_user`: behind `$`, not behind `#`."""
 
     line: str
@@ -38,10 +39,10 @@ class Command:
         return self.line.startswith(_LOOKING)
 
     def printed_by(self, done: Done) -> bool:
-        """Whether this is what the command printed; one that shows nothing must succeed."""
+        """Whether the output of the command matches; a command without printed output must succeed."""
         if not self.output:
             return done.returncode == 0
-        return re.fullmatch(_expected(self.output), _settled(done.stdout + done.stderr), re.DOTALL) is not None
+        return re.fullmatch(_expected(self.output), _normalized(done.stdout + done.stderr), re.DOTALL) is not None
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class File:
 
 
 def steps(page: str) -> Iterator[Command | File]:
-    """What a reader of a page does, in order."""
+    """The actions of a reader of a page, in order."""
     text = (GUIDES / page).read_text()
     for fence in _FENCE.finditer(text):
         title = fence["title"] or ""
@@ -88,12 +89,12 @@ def play(page: str, directory: Path, run: Callable[[Command], Done]) -> int:
         while not step.printed_by(done) and step.only_looks and time.monotonic() < deadline:
             time.sleep(0.1)
             done = run(step)
-        said = f"{done.stdout}{done.stderr}exit code {done.returncode}"
-        assert step.printed_by(done), f"{step.place}\n{said}\nbut the guide has\n{step.output}"
+        output_of = f"{done.stdout}{done.stderr}exit code {done.returncode}"
+        assert step.printed_by(done), f"{step.place}\n{output_of}\nbut the guide has\n{step.output}"
     return count
 
 
-def _settled(output: str) -> str:
+def _normalized(output: str) -> str:
     """Output in which numbers, blanks and the length of rules say nothing."""
     lines = (re.sub(r"[ \t]+", " ", re.sub(r"\d+", "0", line)).strip() for line in output.rstrip().split("\n"))
     return re.sub(r"-{4,}", "----", "\n".join(lines))
@@ -101,5 +102,5 @@ def _settled(output: str) -> str:
 
 def _expected(output: str) -> str:
     """The pattern that a guide's output is."""
-    pattern = re.escape(_settled(output)).replace(r"\ ", " ").replace("\\\n", "\n")
+    pattern = re.escape(_normalized(output)).replace(r"\ ", " ").replace("\\\n", "\n")
     return pattern.replace("\n…\n", "\n(.*\n)?").replace("…", ".*")

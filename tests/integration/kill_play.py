@@ -1,8 +1,8 @@
 """The play of the kills: sixty short tasks, and a process of the cell that dies just when they start, end or are acknowledged.
 
-Owns one act of it and what must hold afterwards: every task began once and ended once, whatever `-r` says, and has one
-record. Tests play an act or two; `python -m tests.integration.kill_play MINUTES SEED` (`make kills`) goes on until the time
-is up, with a cell of its own; the seed gives the same victims and moments, though not the same schedule of the machine.
+Defines one act and its rules: every task started once and ended once, whatever `-r` is, and has one record. Tests play an act
+or two; `python -m tests.integration.kill_play MINUTES SEED` (`make kills`) goes on until the time is up, with a cell of its
+own; the seed gives the same victims and moments, though not the same schedule of the machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.integration.victims import VICTIMS, is_daemon, kill
 TASKS = 60
 SLOTS = 50
 SPREAD_S = 0.2
-"""The kill comes within this time after what it waits for."""
+"""The kill comes within this time after its trigger."""
 MOMENTS = ("submitted", "began", "ended", "acknowledged")
 
 
@@ -31,10 +31,11 @@ class KillPlay:
     def __init__(self, cell: DemoCell, seed: int) -> None:
         self._cell, self._random = cell, random.Random(seed)
 
-    def act(self, who: str = "", moment: str = "", rerun: str = "") -> str:
-        """One kill (of anybody, at any moment, if not said); what was done. AssertionError when a task did not run once."""
+    def act(self, role: str = "", moment: str = "", rerun: str = "") -> str:
+        """One kill, by default of any process at any moment; returns a description. AssertionError when a task did not run
+        once."""
         chance = self._random
-        who, moment = who or chance.choice(sorted(VICTIMS)), moment or chance.choice(MOMENTS)
+        role, moment = role or chance.choice(sorted(VICTIMS)), moment or chance.choice(MOMENTS)
         rerun, nth, delay_s = rerun or chance.choice("ny"), chance.randint(1, TASKS), chance.uniform(0, SPREAD_S)
         script, notes = self._script(chance.choice((0, 0.05, 0.3)))
         before = self._records()
@@ -47,13 +48,13 @@ class KillPlay:
         }[moment]
         _watch(seen)
         time.sleep(delay_s)
-        said = f"{who} killed {delay_s * 1000:.0f} ms after task {nth} of job {job} (-r {rerun}) {moment}"
-        kill(self._cell, who)
-        if is_daemon(who):
+        output = f"{role} killed {delay_s * 1000:.0f} ms after task {nth} of job {job} (-r {rerun}) {moment}"
+        kill(self._cell, role)
+        if is_daemon(role):
             self._cell.must("gridengine", "start", "--host-name", self._cell.host)
-        eventually(f"all tasks are over; {said}", self._all_over)
-        self._check(job, notes, said)
-        return said
+        eventually(f"all tasks are over; {output}", self._all_over)
+        self._check(job, notes, output)
+        return output
 
     def _script(self, seconds: float) -> tuple[Path, Path]:
         """A script that notes its begin and its end, and the file of its notes."""
@@ -75,23 +76,23 @@ class KillPlay:
         done = self._cell.command("qstat", "-u", "*")
         return done.returncode == 0 and not done.stdout
 
-    def _check(self, job: str, notes: Path, said: str) -> None:
-        wanted = Counter(map(str, range(1, TASKS + 1)))
-        for letter in "BE":
-            found = Counter(_lines(notes, letter))
-            assert found == wanted, f"{said}: {letter} {found - wanted} too often, {wanted - found} missing"
+    def _check(self, job: str, notes: Path, output: str) -> None:
+        expected = Counter(map(str, range(1, TASKS + 1)))
+        for kind in "BE":
+            found = Counter(_lines(notes, kind))
+            assert found == expected, f"{output}: {kind} {found - expected} too often, {expected - found} missing"
         records = self._cell.must("qacct", "-j", job)
-        assert records.count("jobnumber ") == TASKS, f"{said}: {records.count('jobnumber ')} records"
+        assert records.count("jobnumber ") == TASKS, f"{output}: {records.count('jobnumber ')} records"
         wrong = [line for line in records.splitlines() if line.split()[:1] == ["failed"] and line.split()[1] != "0"]
-        assert not wrong, f"{said}: {wrong}"
+        assert not wrong, f"{output}: {wrong}"
 
 
-def _lines(notes: Path, letter: str) -> list[str]:
+def _lines(notes: Path, kind: str) -> list[str]:
     """The tasks that noted this letter."""
     if not notes.exists():
         return []
-    words = [line.split() for line in notes.read_text().splitlines()]
-    return [word[1] for word in words if word[0] == letter]
+    notes_ = [line.split() for line in notes.read_text().splitlines()]
+    return [note[1] for note in notes_ if note[0] == kind]
 
 
 def _watch(seen: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""The process that searches accounting records: beside the writer of the spool, and without one."""
+"""The process that searches accounting records: beside the writer of the spool, and without a writer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_process_reads_while_the_spool_is_written(tmp_path: Path) -> None:
     spool.close()
 
 
-def test_a_spool_that_is_gone_is_said(tmp_path: Path) -> None:
+def test_a_missing_spool_is_reported(tmp_path: Path) -> None:
     found = run(tmp_path / "spool.db", {})
     assert (found.returncode, found.stdout) == (1, b"")
     assert found.stderr.decode().startswith(f"cannot read spool {tmp_path}/spool.db: ")

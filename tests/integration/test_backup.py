@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md, played in a cell with jobs: it is saved while it runs, and comes back as it was."""
+"""The commands of docs/operations.md in a cell with jobs: the cell is saved while it runs, and restored unchanged."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def commands(section: str) -> list[str]:
 
 
 def play(cell: DemoCell, command: str) -> str:
-    """Run a command of the page, with this cell's place and the host that the machine plays; what it said."""
-    words = shlex.split(command.replace("/backup", str(cell.place / "backup")))
+    """Run a command of the page, with this cell's directory and the host name of the machine; return its output."""
+    arguments = shlex.split(command.replace("/backup", str(cell.place / "backup")))
     for option, value in (("--root", str(cell.place)), ("--cell", "test")):
-        if option in words:
-            words[words.index(option) + 1] = value
-    if words[1] == "start":
-        words += ["--host-name", cell.host]
-    return cell.must(*words)
+        if option in arguments:
+            arguments[arguments.index(option) + 1] = value
+    if arguments[1] == "start":
+        arguments += ["--host-name", cell.host]
+    return cell.must(*arguments)
 
 
 def heard(cell: DemoCell) -> None:
@@ -54,9 +54,9 @@ def test_the_commands_of_the_page_bring_a_cell_back(cell: DemoCell) -> None:
     [backing_up], [verifying], restoring = commands("Back up"), commands("Verify"), commands("Restore")
     submitting = threading.Thread(target=lambda: [submit(cell, "-h", "-N", "amid", "-b", "y", "true") for _ in range(10)])
     submitting.start()
-    said = play(cell, backing_up)
+    text = play(cell, backing_up)
     submitting.join()
-    assert re.search(r"^saved \d+ jobs?, 1 queue, .*\n.*cell.tar.gz: [0-9.]+ [KM]B, made and read back in [0-9.]+ s$", said, re.M)
+    assert re.search(r"^saved \d+ jobs?, 1 queue, .*\n.*cell.tar.gz: [0-9.]+ [KM]B, made and read back in [0-9.]+ s$", text, re.M)
     assert stat.filemode(file.stat().st_mode) == "-rw-------"
     assert [path.name for path in file.parent.glob("cell*")] == ["cell.tar.gz"]
     assert "is whole" in play(cell, verifying)
@@ -103,7 +103,7 @@ def interrupted(cell: DemoCell, file: str) -> None:
 
 
 def lost_as_a_whole(cell: DemoCell, command: str) -> None:
-    """The disk of the master host is gone; what the exec host has is not."""
+    """The disk of the master host is lost; the files of the exec host are not."""
     cell.must("gridengine", "stop")
     for lost in (cell.common, cell.place / "spool" / "qmaster"):
         shutil.rmtree(lost)
@@ -113,7 +113,7 @@ def lost_as_a_whole(cell: DemoCell, command: str) -> None:
 
 
 def daily(cell: DemoCell) -> None:
-    """What the qmaster has made every night."""
-    said = cell.must("sge_backup", "daily")
+    """The daily backups of the qmaster."""
+    text = cell.must("sge_backup", "daily")
     [made] = (cell.place / "spool" / "qmaster" / "backups").iterdir()
-    assert said.startswith(f"{made}: ") and "is whole" in cell.must("gridengine", "verify", str(made))
+    assert text.startswith(f"{made}: ") and "is whole" in cell.must("gridengine", "verify", str(made))

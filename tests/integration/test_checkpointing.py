@@ -31,5 +31,5 @@ def test_a_suspended_job_goes_on_from_its_checkpoint(demo_cell: DemoCell) -> Non
         demo_cell.must("qconf", "-dattr", "queue", "ckpt_list", "save", "all.q")
         demo_cell.must("qconf", "-dckpt", "save")
     assert (work / "began").read_text().splitlines() == [f"0 save {work}", f"2 save {work}"]
-    said = [line.split()[1] for line in demo_cell.must("qacct", "-j", job).splitlines() if line.startswith("failed ")]
-    assert said == ["24", "0"]
+    codes = [line.split()[1] for line in demo_cell.must("qacct", "-j", job).splitlines() if line.startswith("failed ")]
+    assert codes == ["24", "0"]

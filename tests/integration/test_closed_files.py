@@ -39,7 +39,7 @@ COMMON = (
 TASK = r"(addgrpid|job_pid|pe_hostfile|pid|usage)"
 READABLE = re.compile(
     rf"{TEST_PREFIX}/cells/(test/common/({COMMON})|util/[\w./-]+)"
-    r"|/var/spool/gridengine/test/(execd/t\d/(cell_id|execd\.pid|master_word|messages|sensor_faults|tries|active_jobs/[\d.]+/"
+    r"|/var/spool/gridengine/test/(execd/t\d/(cell_id|cgroups|execd\.pid|master_word|messages|sensor_faults|tries|active_jobs/[\d.]+/"
     rf"{TASK})|(dbwriter|web)/(messages|\w+\.pid))"
 )
 SOCKETS = re.compile(r"/run/gridengine/test/(dbwriter|gateway|gdi|web)\.sock")

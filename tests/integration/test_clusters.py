@@ -29,7 +29,7 @@ LIBRARIES = os.environ.get("GRIDENGINE_TEST_LIBRARIES", "")
 
 
 def python_with(libraries: str) -> Path:
-    """A user's own Python with these libraries, which all hosts see; made once. AssertionError with what pip said."""
+    """A user's own Python with these libraries, which all hosts see; made once. AssertionError with the output of pip."""
     need("cc")
     place = TEST_PREFIX / "user-python"
     made_with = place / "made-with"
@@ -44,7 +44,7 @@ def python_with(libraries: str) -> Path:
 
 @pytest.fixture
 def work(testbed_cell: TestbedCell) -> Iterator[Path]:
-    """A directory that all hosts see and everybody may use."""
+    """A directory that all hosts see and all users may write to."""
     with TemporaryDirectory(dir="/var/tmp", prefix="ge-cluster-") as name:
         directory = Path(name)
         directory.chmod(0o1777)
@@ -52,28 +52,28 @@ def work(testbed_cell: TestbedCell) -> Iterator[Path]:
 
 
 def left(cell: TestbedCell) -> list[str]:
-    """What alice still has running on the hosts of the cell."""
+    """Processes of alice on the hosts of the cell."""
     return [line for host in cell.hosts for line in cell.on(host, "ps", "-u", "alice", "-o", "args=").stdout.splitlines()]
 
 
 def made(cell: TestbedCell, work: Path, kind: str, script: str, *options: str) -> list[str]:
-    """What the script of a cluster has printed; it must end with status 7, and leave nothing behind."""
+    """The output of a cluster's script, which must end with status 7 and leave nothing behind."""
     path = work / "script.py"
     path.write_text(script)
     command = ("gridengine", kind, *options, "--wait", *SLOTS, "-o", f"{work}/out", "-e", f"{work}/err", str(path), "a", "b c")
     done = cell.as_user("alice", "t1", *command, timeout=600)
-    said, errors = ((work / name).read_text() if (work / name).exists() else "" for name in ("out", "err"))
-    assert done.returncode == 7, done.stdout + done.stderr + said + errors
+    output, errors = ((work / name).read_text() if (work / name).exists() else "" for name in ("out", "err"))
+    assert done.returncode == 7, done.stdout + done.stderr + output + errors
     hosts = re.findall(rf"^{kind} cluster: (.*)$", errors, re.MULTILINE)
     assert [sorted(each.split(", ")) for each in hosts] == [["t1 2", "t2 2", "t3 2"]], "in the order of their load"
     eventually("nothing of it is left", lambda: left(cell) == [])
-    return said.splitlines()
+    return output.splitlines()
 
 
 @pytest.mark.statement("TI-1", "TI-2", "PE-13")
 def test_ray_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
-    said = made(testbed_cell, work, "ray", EXAMPLES["ray"] + SECRET + ENDING)
-    assert said == ["hosts t1 t2 t3", f"sum {TOTAL} a b c", "token token 0o600"]
+    output = made(testbed_cell, work, "ray", EXAMPLES["ray"] + SECRET + ENDING)
+    assert output == ["hosts t1 t2 t3", f"sum {TOTAL} a b c", "token token 0o600"]
     look = ("sh", "-c", "ls -d /tmp/r*")
     eventually("no file is left", lambda: all(testbed_cell.on(host, *look).returncode for host in testbed_cell.hosts))
 
@@ -84,8 +84,8 @@ def test_dask_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> 
     python = python_with(LIBRARIES)
     refused = testbed_cell.as_user("alice", "t1", "gridengine", "dask", *SLOTS, "/bin/sh")
     assert refused.returncode == 1 and "cannot import distributed: install it there" in refused.stderr
-    said = made(testbed_cell, work, "dask", f"{EXAMPLES['dask']}    {ENDING}", "--python", str(python))
-    assert said == ["hosts t1 t1 t2 t2 t3 t3", f"sum {TOTAL} a b c"]
+    output = made(testbed_cell, work, "dask", f"{EXAMPLES['dask']}    {ENDING}", "--python", str(python))
+    assert output == ["hosts t1 t1 t2 t2 t3 t3", f"sum {TOTAL} a b c"]
 
 
 @pytest.mark.apart
@@ -97,10 +97,10 @@ def test_mpich_runs_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> Non
     assert done.returncode == 0, done.stderr
     streams = ("-o", f"{work}/out", "-j", "y", "-sync", "y", "-b", "y")
     done = testbed_cell.as_user("alice", "t1", "qsub", *SLOTS, *streams, f"{programs}/mpiexec", f"{work}/ring")
-    said = (work / "out").read_text().splitlines()
-    assert done.returncode == 0, (done.stderr, said)
-    assert sorted(line.split()[-1] for line in said if line.startswith("hello")) == ["t1", "t1", "t2", "t2", "t3", "t3"]
-    assert "ring 6" in said
+    output = (work / "out").read_text().splitlines()
+    assert done.returncode == 0, (done.stderr, output)
+    assert sorted(line.split()[-1] for line in output if line.startswith("hello")) == ["t1", "t1", "t2", "t2", "t3", "t3"]
+    assert "ring 6" in output
     eventually("nothing of it is left", lambda: left(testbed_cell) == [])
 
 
@@ -124,8 +124,8 @@ def test_a_notebook_is_for_who_has_its_token(testbed_cell: TestbedCell, work: Pa
     eventually("nothing of it is left", lambda: left(testbed_cell) == [])
 
 
-def test_a_cluster_that_cannot_be_says_why(demo_cell: DemoCell) -> None:
-    for words, reason in (
+def test_an_impossible_cluster_is_refused_with_the_reason(demo_cell: DemoCell) -> None:
+    for arguments, reason in (
         (("ray", "/bin/sh"), "-pe NAME SLOTS is needed"),
         (("ray", *SLOTS), "a Python script is expected"),
         (("ray", *SLOTS, "none.py"), "no such file"),
@@ -134,5 +134,5 @@ def test_a_cluster_that_cannot_be_says_why(demo_cell: DemoCell) -> None:
         (("ray", "--python", "/nosuch/python", *SLOTS, "/bin/sh"), "/nosuch/python is no program that you may run"),
         (("ray", "-pe", "nosuch", "2", "/bin/sh"), "nosuch"),
     ):
-        done = demo_cell.command("gridengine", *words)
+        done = demo_cell.command("gridengine", *arguments)
         assert done.returncode == 1 and reason in done.stderr and "Traceback" not in done.stderr, done.stderr

@@ -40,7 +40,7 @@ def test_a_script_runs_at_the_end_of_a_job(demo_cell: DemoCell) -> None:
 @pytest.mark.statement("HG-12", "HG-6", "OB-2", "CA-7")
 def test_files_are_planned_applied_and_taken_back(demo_cell: DemoCell, tmp_path: Path) -> None:
     files = tmp_path / "files"
-    config = lambda *words: demo_cell.command("gridengine", "config", *words)  # noqa: E731
+    config = lambda *options: demo_cell.command("gridengine", "config", *options)  # noqa: E731
     assert config("export", str(files)).returncode == 0
     assert config("diff", str(files)).stdout == ""
     (files / "hostgroups" / "@rule").write_text("group_name @rule\nhostlist NONE\nrule arch=lx-* & num_proc>0\n")

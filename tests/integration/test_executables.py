@@ -20,7 +20,7 @@ def script(tmp_path: Path) -> Path:
     return file
 
 
-def _said(script: Path) -> str:
+def _output(script: Path) -> str:
     return script.with_name("s.out").read_text()
 
 
@@ -33,7 +33,7 @@ def test_a_process_becomes_a_script_without_an_interpreter(script: Path, name: s
         finally:
             os._exit(9)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 4
-    assert _said(script) == "1:a b\n"
+    assert _output(script) == "1:a b\n"
 
 
 @pytest.mark.parametrize("name", ["path", "looked up"])
@@ -41,16 +41,16 @@ def test_a_process_is_started_from_a_script_without_an_interpreter(
     script: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"/bin:{script.parent}")
-    words = [str(script) if name == "path" else "s", "a b"]
-    assert executables.start(subprocess.Popen, words).wait() == 4
-    assert os.waitstatus_to_exitcode(os.waitpid(executables.spawn(words), 0)[1]) == 4
+    arguments = [str(script) if name == "path" else "s", "a b"]
+    assert executables.start(subprocess.Popen, arguments).wait() == 4
+    assert os.waitstatus_to_exitcode(os.waitpid(executables.spawn(arguments), 0)[1]) == 4
 
     async def begun() -> int:
-        process = await executables.start_soon(lambda argv: asyncio.create_subprocess_exec(*argv), words)
+        process = await executables.start_soon(lambda argv: asyncio.create_subprocess_exec(*argv), arguments)
         return await process.wait()
 
     assert asyncio.run(begun()) == 4
-    assert _said(script) == "1:a b\n"
+    assert _output(script) == "1:a b\n"
 
 
 def test_a_missing_file_raises_file_not_found(tmp_path: Path) -> None:

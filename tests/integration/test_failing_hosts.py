@@ -1,4 +1,4 @@
-"""Hosts whose daemon is killed, whose disk is full, whose users vanish: what is seen of it, and that it mends itself."""
+"""Hosts whose daemon is killed, whose disk is full, whose users vanish: the visible effects, and the automatic recovery."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.integration.cells import GATE, TestbedCell, eventually, run
-from tests.integration.test_hosts import behind_gate, letters, record, running_on, submit
+from tests.integration.test_hosts import behind_gate, record, running_on, state_codes, submit
 
 SPOOL = "/var/spool/gridengine/test/execd/t3"
 
@@ -22,7 +22,7 @@ def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
         assert testbed_cell.on("t3", "gridengine", "stop").returncode == 0
         assert testbed_cell.on("t3", *command).returncode == 0
         testbed_cell.start("t3")
-        eventually("t3 is there", lambda: letters(testbed_cell)["t3"] == "")
+        eventually("t3 is there", lambda: state_codes(testbed_cell)["t3"] == "")
 
     kept = f"{SPOOL}.keys"
     mount = f"cp -a {SPOOL}/keys {kept}; mount -t tmpfs -o size=2m,mode=755 tmpfs {SPOOL}; mv {kept} {SPOOL}/keys"
@@ -52,7 +52,7 @@ def test_a_full_spool_keeps_jobs_away_and_loses_none(testbed_cell: TestbedCell, 
     eventually("both run", lambda: running_on(cell, runs) == running_on(cell, deleted) == "t3")
     cell.on("t3", "dd", "if=/dev/zero", f"of={SPOOL}/fill", "bs=4k")
     waits = submit(cell, "-l", "h=t3", "true")
-    eventually("t3 takes no jobs", lambda: letters(cell)["t3"] == "E")
+    eventually("t3 takes no jobs", lambda: state_codes(cell)["t3"] == "E")
     assert f"{SPOOL} takes no files: No space left on device" in explained(cell)
     elsewhere = submit(cell, "true")
     eventually("other hosts go on", lambda: record(cell, elsewhere).get("failed") == "0")
@@ -61,7 +61,7 @@ def test_a_full_spool_keeps_jobs_away_and_loses_none(testbed_cell: TestbedCell, 
     eventually("the job's processes are gone", lambda: not behind_gate(cell, "t3"))
     assert running_on(cell, runs) == "t3", "nobody knows yet how it ended"
     cell.on("t3", "rm", f"{SPOOL}/fill")
-    eventually("t3 takes jobs again by itself", lambda: letters(cell)["t3"] == "")
+    eventually("t3 takes jobs again by itself", lambda: state_codes(cell)["t3"] == "")
     eventually("its true end is known", lambda: record(cell, runs).get("exit_status") == "5")
     eventually("the deletion was carried out", lambda: record(cell, deleted).get("exit_status", "").startswith("137"))
     eventually("what waited has run", lambda: record(cell, waits).get("failed") == "0")
@@ -75,14 +75,14 @@ def test_a_spool_that_becomes_read_only_closes_the_host_until_it_is_writable(tes
     assert cell.on("t3", "sh", "-ec", mount).returncode == 0
     try:
         jobs = [submit(cell, "-l", "h=t3", "true"), submit(cell, "-t", "1-5:2", "-l", "h=t3", "true")]
-        eventually("t3 takes no jobs", lambda: letters(cell)["t3"] == "E")
+        eventually("t3 takes no jobs", lambda: state_codes(cell)["t3"] == "E")
         assert f"{SPOOL} takes no files: Read-only file system" in explained(cell)
         assert "Eqw" not in cell.on("tm", "qstat", "-u", "*").stdout
         doctor = cell.on("t3", "gridengine", "doctor")
         assert f"{SPOOL}{place} is mounted read-only" in doctor.stdout + doctor.stderr
     finally:
         cell.on("t3", "umount", f"{SPOOL}{place}")
-    eventually("t3 takes jobs again by itself", lambda: letters(cell)["t3"] == "")
+    eventually("t3 takes jobs again by itself", lambda: state_codes(cell)["t3"] == "")
     for job in jobs:
         eventually("what waited has run", lambda job=job: record(cell, job).get("failed") == "0")  # type: ignore[misc]
 
@@ -93,12 +93,12 @@ def test_a_killed_execd_leaves_the_jobs_and_finds_them_again(testbed_cell: Testb
     job = submit(cell, "-l", "h=t3", "sh", "-c", gate)
     eventually("it runs", lambda: running_on(cell, job) == "t3")
     assert cell.on("t3", "sh", "-c", f"kill -9 $(cut -d' ' -f1 {SPOOL}/execd.pid)").returncode == 0
-    eventually("t3 is unknown", lambda: letters(cell)["t3"] == "u")
+    eventually("t3 is unknown", lambda: state_codes(cell)["t3"] == "u")
     GATE.touch()
     eventually("the job ends without the daemon", lambda: not behind_gate(cell, "t3"))
     assert running_on(cell, job) == "t3"
     cell.start("t3")
-    eventually("t3 is back", lambda: letters(cell)["t3"] == "")
+    eventually("t3 is back", lambda: state_codes(cell)["t3"] == "")
     eventually("its true end is known", lambda: record(cell, job).get("exit_status") == "5")
 
 
@@ -118,8 +118,8 @@ def test_a_job_of_a_dead_host_runs_elsewhere_and_its_old_copy_is_killed(testbed_
         assert running_on(cell, job) == "t2"
         GATE.touch()
         eventually("the new one ends", lambda: running_on(cell, job) == "")
-        said = cell.on("tm", "qacct", "-j", job).stdout
-        assert [line.split()[1] for line in said.splitlines() if line.startswith("failed ")] == ["25", "0"]
+        output = cell.on("tm", "qacct", "-j", job).stdout
+        assert [line.split()[1] for line in output.splitlines() if line.startswith("failed ")] == ["25", "0"]
     finally:
         set_global(cell, "reschedule_unknown", "0:0:0")
         cell.on("tm", "qconf", "-rattr", "queue", "rerun", "FALSE", "all.q")
@@ -141,7 +141,7 @@ def test_a_user_who_is_deleted_and_comes_back(testbed_cell: TestbedCell, gate: s
         cell.on("tm", "qrls", "-h", "u", waits)
         eventually("the other cannot be started", lambda: "Eqw" in cell.on("tm", "qstat", "-u", "*").stdout)
         assert "gecarol" in cell.on("tm", "qstat", "-j", waits).stdout
-        assert letters(cell)["t1"] == "", "the queue is not to blame"
+        assert state_codes(cell)["t1"] == "", "the queue is not to blame"
         GATE.touch()
         eventually("the running one ends as if nothing were", lambda: record(cell, runs).get("exit_status") == "5")
         run(add)
@@ -173,7 +173,7 @@ def test_a_checkpointing_job_leaves_a_host_whose_daemon_is_shut_down(testbed_cel
         cell.start("t3")
         GATE.touch()
         eventually("it ends", lambda: record(cell, moves).get("exit_status") == "5")
-        eventually("t3 is back", lambda: letters(cell)["t3"] == "")
+        eventually("t3 is back", lambda: state_codes(cell)["t3"] == "")
     finally:
         cell.on("tm", "qconf", "-dattr", "queue", "ckpt_list", "save", "all.q")
         cell.on("tm", "qconf", "-dckpt", "save")
@@ -181,7 +181,7 @@ def test_a_checkpointing_job_leaves_a_host_whose_daemon_is_shut_down(testbed_cel
 
 @pytest.mark.statement("QF-34")
 @pytest.mark.parametrize("option", ["-ke", "-kej"])
-def test_a_daemon_may_be_started_as_soon_as_the_old_one_was_told_to_end(testbed_cell: TestbedCell, option: str) -> None:
+def test_a_daemon_may_be_started_as_soon_as_the_old_daemon_got_its_signal(testbed_cell: TestbedCell, option: str) -> None:
     cell = testbed_cell
     job = submit(cell, "-l", "h=t3", "sleep", "1000")
     eventually("it runs", lambda: running_on(cell, job) == "t3")
@@ -189,7 +189,7 @@ def test_a_daemon_may_be_started_as_soon_as_the_old_one_was_told_to_end(testbed_
     assert cell.on("tm", "qconf", option, "t3").returncode == 0
     cell.start("t3")
     assert cell.on("t3", "cat", f"{SPOOL}/execd.pid").stdout != first
-    eventually("t3 is back", lambda: letters(cell)["t3"] == "")
+    eventually("t3 is back", lambda: state_codes(cell)["t3"] == "")
     if option == "-ke":
         cell.on("tm", "qdel", job)
     eventually("the job is gone", lambda: record(cell, job).get("exit_status", "").startswith("137"))

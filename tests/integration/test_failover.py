@@ -1,4 +1,5 @@
-"""The master host is lost, cut off or relieved: another one goes on, nothing acknowledged is lost, and never do two answer."""
+"""The master host is lost, cut off or handed over: another host takes over, nothing acknowledged is lost, and two masters never
+answer."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.integration.test_backup import commands
 from tests.integration.upgrade_play import Asker, Play
 
 MASTER, SHADOW = "fm", "f1"
-"""f1 is an exec host, too; f2 and f3 are exec hosts alone, of which one is a witness."""
+"""f1 is an exec host, too; f2 and f3 are only exec hosts, and f2 or f3 is a witness."""
 LEASE_S = 6.0
 TRIES = 3
 """A machine that is too busy for seconds costs a master its office, as it should; not each time."""
@@ -36,8 +37,7 @@ class CellOfTwo(TestbedCell):
 
     def bring_up(self) -> None:
         """Bring the cell up, with its shadow ready."""
-        done = run(self._cell("up", "3"), env=self.environment, timeout=300)
-        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+        self.up()
         done = self.on(MASTER, "gridengine", "shadow", "add", SHADOW)
         assert done.returncode == 0, done.stderr
         self.start(SHADOW)
@@ -69,8 +69,7 @@ class CellOfTwo(TestbedCell):
 
 
 @pytest.fixture(scope="module")
-def cell(session_cell: TestbedCell) -> Iterator[CellOfTwo]:
-    """`session_cell` has installed the programs."""
+def cell(installed: None) -> Iterator[CellOfTwo]:
     cell = CellOfTwo()
     try:
         cell.bring_up()
@@ -80,7 +79,7 @@ def cell(session_cell: TestbedCell) -> Iterator[CellOfTwo]:
 
 
 class Submitter:
-    """alice on f3, which has no vote, who submits one job after the other, and knows which were acknowledged."""
+    """alice on f3, which has no vote: she submits jobs one by one, and notes the acknowledged jobs."""
 
     def __init__(self, cell: CellOfTwo) -> None:
         self._cell, self._ended = cell, threading.Event()
@@ -113,7 +112,7 @@ class Submitter:
         eventually("jobs come in again", lambda: len(self.acknowledged) > known + 3)
 
     def check_jobs(self) -> None:
-        """Each acknowledged job is there once, and none that nobody asked for. They are deleted then."""
+        """Each acknowledged job is there once, and no unknown job is there. Deletes these jobs."""
         done = self._cell.on("f3", "qstat", "-s", "h", "-u", "alice")
         assert done.returncode == 0, done.stderr
         known = [row.split()[0] for row in done.stdout.splitlines()[2:]]
@@ -123,8 +122,8 @@ class Submitter:
 
 
 @contextmanager
-def no_road(cell: CellOfTwo, one: str, other: str) -> Iterator[None]:
-    """No packet passes between two hosts; both reach all others."""
+def cut(cell: CellOfTwo, one: str, other: str) -> Iterator[None]:
+    """No packet passes between two hosts, which reach all other hosts."""
     addresses = dict(line.split()[:2] for line in run([str(TESTBED / "hosts"), "list"]).stdout.splitlines())
     ways = [(one, addresses[other]), (other, addresses[one])]
     for host, address in ways:
@@ -144,7 +143,7 @@ def started(cell: CellOfTwo, job: str) -> str:
 
 @pytest.mark.statement("SH-1", "SH-2", "SH-3")
 def test_a_lost_master_host_is_replaced(cell: CellOfTwo) -> None:
-    """And follows the other one when it is back."""
+    """The host follows the other master when it is back."""
     job = cell.as_user("alice", "f3", *"qsub -terse -b y -l h=f3 -o /dev/null -j y sleep 600".split()).stdout.strip()
     eventually("it runs", lambda: started(cell, job))
     began = started(cell, job)
@@ -163,7 +162,7 @@ def test_a_lost_master_host_is_replaced(cell: CellOfTwo) -> None:
 
 
 @pytest.mark.statement("SH-4")
-def test_the_master_moves_when_an_administrator_says_so(cell: CellOfTwo) -> None:
+def test_the_master_moves_at_an_administrators_request(cell: CellOfTwo) -> None:
     for _ in range(TRIES):
         cell.until_ready()
         other = MASTER if cell.leader() == SHADOW else SHADOW
@@ -201,7 +200,7 @@ def test_two_hosts_that_lose_each_other_change_nothing(cell: CellOfTwo, one: str
         cell.until_ready()
         leader = cell.leader()
         hosts = [cell.witness() if name == "witness" else name for name in (one, other)]
-        with Submitter(cell) as alice, no_road(cell, *hosts):
+        with Submitter(cell) as alice, cut(cell, *hosts):
             time.sleep(LEASE_S + 2)
             alice.goes_on()
         alice.check_jobs()
@@ -246,7 +245,7 @@ def small_disk(cell: CellOfTwo, host: str) -> Iterator[str]:
 
 @pytest.mark.statement("SH-1", "SP-3")
 def test_a_master_whose_disk_is_full_is_relieved(cell: CellOfTwo) -> None:
-    """And follows the other one when there is room."""
+    """The host follows the other master when its disk has space."""
     cell.until_ready()
     leader = cell.leader()
     with small_disk(cell, leader) as spool:
@@ -276,7 +275,7 @@ def install_another(directory: Path) -> str:
 
 
 def releases(cell: CellOfTwo) -> dict[tuple[str, str], str]:
-    """What the daemon of each host runs, as the table says it."""
+    """The release of each host's daemon, as the table shows it."""
     shown = cell.on(cell.leader(), "gridengine", "upgrade", "--check")
     assert shown.returncode == 0, shown.stderr
     rows = [line.split() for line in shown.stdout.splitlines()[1:]]
@@ -325,8 +324,8 @@ def test_the_commands_of_the_page_upgrade_a_cell_beneath_its_jobs(cell: CellOfTw
                     done = cell.on(leader, *command.split(), timeout=1800)
                     assert done.returncode == 0, done.stdout + done.stderr
                     if command != "gridengine upgrade --check":
-                        wanted = before if "--back" in command else after
-                        assert set(releases(cell).values()) == {wanted}, done.stdout
+                        expected = before if "--back" in command else after
+                        assert set(releases(cell).values()) == {expected}, done.stdout
                         play.run_on()
             # a list that is on its way when the qmaster ends is lost; whatever changes something is asked for again
             assert [failure for failure in bob.failures if not failure.startswith(("qstat", "qhost"))] == []

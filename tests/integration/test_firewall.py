@@ -1,5 +1,5 @@
-"""The ports that the manual states: daemons listen on no other, a firewall that opens these alone hinders nothing, and
-`gridengine doctor` names the one that is closed."""
+"""The ports of the manual: daemons listen on no other port, a firewall that opens only these hinders nothing, and `gridengine
+doctor` names a closed port."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MASTER, EXEC = "master host", "exec hosts"
 
 
 def stated() -> list[tuple[str, str, str, str]]:
-    """Name, ports, who listens and who connects, as the manual has them."""
+    """Name, ports, listening and connecting program of each row of the manual."""
     rows = table_of("docs/operations.md", "port", "default", "listens on", "who connects", "what for")
     return [(name, ports, listens, connects) for name, ports, listens, connects, _ in rows]
 
@@ -49,11 +49,11 @@ def firewalls(testbed_cell: TestbedCell) -> Iterator[None]:
     yield
     for host in (testbed_cell.master, *testbed_cell.hosts):
         testbed_cell.on(host, "nft", "delete", "table", "inet", "cell")
-    testbed_cell.mend()
+    testbed_cell.restore()
 
 
 def rules(cell: TestbedCell, host: str, *lines: str, policy: str = "accept") -> None:
-    """A firewall of a host that lets in what belongs to connections that it made itself, and does what these lines say."""
+    """A firewall of a host that admits packets of the host's own connections, and applies the given rules."""
     chain = f"type filter hook input priority 0; policy {policy};"
     text = "\n".join(["iif lo accept", "ct state established,related accept", "meta l4proto icmp accept", *lines])
     table = f"table inet cell {{\n chain entry {{\n {chain}\n{text}\n }}\n}}\n"
@@ -62,7 +62,7 @@ def rules(cell: TestbedCell, host: str, *lines: str, policy: str = "accept") -> 
 
 
 def doctor(cell: TestbedCell, host: str) -> list[str]:
-    """What it finds wrong about the network."""
+    """The faults of the network that the doctor reports."""
     lines = cell.on(host, "gridengine", "doctor").stdout.splitlines()
     return [line.removeprefix("WRONG").strip() for line in lines if line.startswith("WRONG") and " port" in line]
 

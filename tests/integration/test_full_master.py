@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.cells import TestbedCell, eventually
-from tests.integration.test_hosts import letters, record
+from tests.integration.test_hosts import record, state_codes
 
 SPOOL = "/var/spool/gridengine/test"
 
@@ -22,7 +22,7 @@ def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
         done = cell.on("tm", "sh", "-ec", f"cd {SPOOL}; {script}")
         assert done.returncode == 0, done.stderr
         cell.start("tm")
-        eventually("all hosts are there", lambda: set(letters(cell).values()) == {""})
+        eventually("all hosts are there", lambda: set(state_codes(cell).values()) == {""})
 
     around("mv qmaster real; mkdir qmaster; mount -t tmpfs -o size=6m,mode=755 tmpfs qmaster; cp -a real/. qmaster/")
     yield
@@ -32,20 +32,20 @@ def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
 @pytest.mark.statement("SP-3", "SP-4")
 def test_a_full_spool_refuses_and_recovers_by_itself(testbed_cell: TestbedCell, small_spool: None) -> None:
     cell = testbed_cell
-    acknowledged, complaints = [], []
+    acknowledged, errors = [], []
 
     def submit() -> bool:
         done = cell.as_user("alice", "t1", *"qsub -terse -h -b y -o /dev/null -j y true".split())
         assert done.returncode == 0 or (done.returncode == 1 and done.stderr and "Traceback" not in done.stderr)
         acknowledged.extend(done.stdout.split())
-        complaints.append(done.stderr)
+        errors.append(done.stderr)
         return done.returncode == 0
 
     assert submit()
     cell.on("tm", "dd", "if=/dev/zero", f"of={SPOOL}/qmaster/fill", "bs=4k")
     where, full = f"on host tm, file system {SPOOL}/qmaster: ", "nothing is changed until there is space, running jobs go on"
-    eventually("the disk is full for the qmaster, too", lambda: not submit() and full in complaints[-1])
-    assert where in complaints[-1]
+    eventually("the disk is full for the qmaster, too", lambda: not submit() and full in errors[-1])
+    assert where in errors[-1]
     assert not submit()
     rows = cell.on("tm", "qstat", "-u", "*")
     assert [row.split()[0] for row in rows.stdout.splitlines()[2:]] == acknowledged, "what it has it tells"

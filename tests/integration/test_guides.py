@@ -1,4 +1,4 @@
-"""The guides are played: what a reader types works, and prints what the page says."""
+"""The guides are carried out: the commands of the page work, and print the output of the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.integration.cells import DemoCell, Done, eventually, run
 from tests.integration.guides import Command, play, steps
 
 USER = "ann"
-"""Who types in the guides."""
+"""The user of the guides."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def command_line(pid: int) -> str:
 
 
 def typed(cell: DemoCell, command: Command) -> Done:
-    """A line of a guide in a shell of the cell; what it says is all on stdout, in its order."""
+    """A line of a guide in a shell of the cell, with stdout and stderr in one stream."""
     me = pwd.getpwuid(os.getuid()).pw_name
     environment = {**cell.environment, "HOSTNAME": ""}
     done = run(["bash", "-c", f"exec 2>&1; {command.line}"], env=environment, cwd=cell.work)
@@ -53,7 +53,7 @@ def test_the_administrators_guide(cell: DemoCell) -> None:
     assert play("administrators.md", cell.work, lambda command: typed(cell, command)) > 15
 
 
-def test_uninstall_ends_what_runs_only_when_told_and_keeps_the_spool(cell: DemoCell) -> None:
+def test_uninstall_ends_running_tasks_only_on_request_and_keeps_the_spool(cell: DemoCell) -> None:
     eventually("no task is left", lambda: not re.search(r"runs \d+ task", cell.command("gridengine", "uninstall").stderr))
     refused = cell.command("gridengine", "uninstall", "--yes")
     assert refused.returncode == 1 and refused.stderr == "gridengine: daemons run on this host: gridengine stop, or --stop\n"
@@ -71,7 +71,7 @@ def test_the_first_five_minutes_are_short() -> None:
     assert hosts.count("master") <= 8 and hosts.count("node1") <= 3
 
 
-def test_a_guide_that_says_something_else_is_seen() -> None:
+def test_a_guide_with_another_output_is_seen() -> None:
     command = Command("qstat", "job 17  of ann\n…\nend", "", "", True)
     others = ("job 4 of bob\nend", "job x of ann\nend", "job 4 of ann\nend\nmore")
     assert all(command.printed_by(Done([], 0, text, "")) for text in ("job 4 of ann\nend", "job 4 of ann\none\ntwo\nend"))

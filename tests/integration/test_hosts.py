@@ -1,4 +1,4 @@
-"""Several hosts, each with a network, processes and disk of its own: what happens when one of them fails and returns."""
+"""Several hosts, each with a network, processes and disk of its own: the effects of a host's failure and return."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gridengine import __version__
 from tests.integration.cells import GATE, TestbedCell, eventually
 
 
-def letters(cell: TestbedCell) -> dict[str, str]:
+def state_codes(cell: TestbedCell) -> dict[str, str]:
     """State letters of the instances of all.q by host."""
     lines = cell.on("tm", "qstat", "-f").stdout.splitlines()
     rows = [line.split() for line in lines if line.startswith("all.q@")]
@@ -31,27 +31,27 @@ def running_on(cell: TestbedCell, job: str) -> str:
 
 
 def behind_gate(cell: TestbedCell, host: str) -> bool:
-    """Whether processes of a job wait there for GATE, whatever the master knows."""
+    """Whether processes of a job wait there for GATE, independent of the master's data."""
     return str(GATE) in cell.on(host, "ps", "axww").stdout
 
 
 def record(cell: TestbedCell, job: str) -> dict[str, str]:
-    said = cell.as_user("alice", "t1", "qacct", "-j", job).stdout
-    return {words[0]: words[1].strip() for line in said.splitlines() if len(words := line.split(None, 1)) == 2}
+    output = cell.as_user("alice", "t1", "qacct", "-j", job).stdout
+    return {fields[0]: fields[1].strip() for line in output.splitlines() if len(fields := line.split(None, 1)) == 2}
 
 
 @pytest.mark.statement("EX-10", "QI-3", "LS-8", "QC-17", "QI-18")
-def test_a_host_without_power_is_unknown_and_its_jobs_are_told_truly(testbed_cell: TestbedCell) -> None:
+def test_a_host_without_power_is_unknown_and_its_jobs_are_reported_correctly(testbed_cell: TestbedCell) -> None:
     once = submit(testbed_cell, "-l", "h=t3", "-r", "n", "sleep", "600")
     again = submit(testbed_cell, "-q", "all.q@t3,all.q@t2", "-l", "h=t3", "-r", "y", "sleep", "600")
     eventually("both run on t3", lambda: {running_on(testbed_cell, job) for job in (once, again)} == {"t3"})
     testbed_cell.power("kill", "t3")
-    eventually("t3 is unknown", lambda: letters(testbed_cell) == {"t1": "", "t2": "", "t3": "u"})
+    eventually("t3 is unknown", lambda: state_codes(testbed_cell) == {"t1": "", "t2": "", "t3": "u"})
     elsewhere = submit(testbed_cell, "sleep", "1")
     eventually("other hosts go on", lambda: record(testbed_cell, elsewhere).get("exit_status") == "0")
     testbed_cell.power("boot", "t3")
     testbed_cell.start("t3")
-    eventually("t3 is back", lambda: letters(testbed_cell)["t3"] == "")
+    eventually("t3 is back", lambda: state_codes(testbed_cell)["t3"] == "")
     eventually("the job that may run again does", lambda: running_on(testbed_cell, again) == "t3")
     eventually("the other one is told truly", lambda: record(testbed_cell, once).get("failed", "").startswith("19 "))
     testbed_cell.on("tm", "qdel", again)
@@ -59,21 +59,21 @@ def test_a_host_without_power_is_unknown_and_its_jobs_are_told_truly(testbed_cel
 
 
 @pytest.mark.statement("QI-3", "EX-9")
-def test_a_job_outlives_a_cut_cable_and_is_reported_when_it_is_mended(testbed_cell: TestbedCell, gate: str) -> None:
+def test_a_job_outlives_a_cut_cable_and_is_reported_when_the_cable_is_back(testbed_cell: TestbedCell, gate: str) -> None:
     job = submit(testbed_cell, "-l", "h=t2", "sh", "-c", gate)
     eventually("it runs", lambda: running_on(testbed_cell, job) == "t2")
     testbed_cell.power("cut", "t2")
-    eventually("t2 is unknown", lambda: letters(testbed_cell)["t2"] == "u")
+    eventually("t2 is unknown", lambda: state_codes(testbed_cell)["t2"] == "u")
     GATE.touch()
     eventually("it ends unseen", lambda: not behind_gate(testbed_cell, "t2"))
     assert running_on(testbed_cell, job) == "t2"
     testbed_cell.power("mend", "t2")
-    eventually("t2 is back", lambda: letters(testbed_cell)["t2"] == "")
+    eventually("t2 is back", lambda: state_codes(testbed_cell)["t2"] == "")
     eventually("its end is known", lambda: record(testbed_cell, job).get("exit_status") == "5")
 
 
 def losses(cell: TestbedCell, host: str) -> int:
-    """How often a host's daemon has lost the master and waited for it."""
+    """The number of times that a host's daemon has lost the master and waited for it."""
     return cell.on(host, "cat", f"/var/spool/gridengine/test/execd/{host}/messages").stdout.count("is gone: this host waits")
 
 
@@ -90,7 +90,7 @@ def test_the_master_is_stopped_and_started_while_jobs_run_elsewhere(testbed_cell
     GATE.touch()
     eventually("they end unseen", lambda: not any(behind_gate(testbed_cell, host) for host in testbed_cell.hosts))
     testbed_cell.start("tm")
-    eventually("all hosts are back", lambda: set(letters(testbed_cell).values()) == {""})
+    eventually("all hosts are back", lambda: set(state_codes(testbed_cell).values()) == {""})
     eventually("all ends are known", lambda: [record(testbed_cell, job).get("exit_status") for job in jobs] == ["5"] * 3)
 
 

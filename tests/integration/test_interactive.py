@@ -40,8 +40,8 @@ def jobs(cell: DemoCell) -> list[list[str]]:
 
 
 def record(cell: DemoCell, job: str) -> dict[str, str]:
-    said = cell.command("qacct", "-j", job).stdout
-    return {words[0]: words[1].strip() for line in said.splitlines() if len(words := line.split(None, 1)) == 2}
+    printed = cell.command("qacct", "-j", job).stdout
+    return {fields[0]: fields[1].strip() for line in printed.splitlines() if len(fields := line.split(None, 1)) == 2}
 
 
 def the_job(cell: DemoCell) -> str:
@@ -67,7 +67,7 @@ def test_streams_and_exit_status_are_those_of_the_command(demo_cell: DemoCell) -
 
 
 @pytest.mark.statement("SO-24", "IA-1", "AC-2")
-def test_verbose_says_what_happens_and_the_job_is_accounted(demo_cell: DemoCell) -> None:
+def test_verbose_prints_the_progress_and_the_job_is_accounted(demo_cell: DemoCell) -> None:
     done = demo_cell.command("qrsh", "-verbose", "-N", "talk", "exit 3")
     job = done.stdout.split()[2]
     assert done.stdout == f'Your job {job} ("talk") has been submitted\n'
@@ -180,7 +180,7 @@ def states_of(command: str) -> list[str]:
 
 
 @pytest.mark.statement("IA-2", "SO-29")
-def test_qlogin_says_what_happens_and_a_command_can_have_a_terminal(demo_cell: DemoCell) -> None:
+def test_qlogin_prints_its_progress_and_a_command_can_have_a_terminal(demo_cell: DemoCell) -> None:
     login = spawn(demo_cell, "qlogin")
     login.expect(r'Your job (\d+) \("QLOGIN"\) has been submitted')
     login.expect(r"[$#>] $")

@@ -15,8 +15,8 @@ def test_streams_cross_hosts_from_any_submit_host(testbed_cell: TestbedCell, sub
     command = "id -un; hostname; head -c 8000000 /dev/zero; cat; exit 4"
     done = testbed_cell.as_user("alice", submit_host, "qrsh", "-l", "h=t3", command, input=b"end", stdin=None, text=False)
     assert (done.returncode, done.stderr) == (4, b"")
-    said = b"alice\nt3\n" + bytes(8000000) + b"end"
-    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(said).digest()
+    output = b"alice\nt3\n" + bytes(8000000) + b"end"
+    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(output).digest()
 
 
 @pytest.mark.statement("IA-10", "SE-3")
@@ -41,7 +41,7 @@ def test_only_the_owner_gets_to_a_session(testbed_cell: TestbedCell) -> None:
 
 
 @pytest.mark.statement("IA-9")
-def test_a_session_goes_on_when_the_cable_is_mended(testbed_cell: TestbedCell) -> None:
+def test_a_session_goes_on_when_the_cable_is_back(testbed_cell: TestbedCell) -> None:
     client = testbed_cell.start_as("alice", "t1", "qrsh", "-l", "h=t2", "seq 1 9; read line; echo $line; seq 1 9")
     numbers = b"".join(b"%d\n" % number for number in range(1, 10))
     try:

@@ -24,21 +24,21 @@ def state(cell: DemoCell, job: str) -> str:
 
 
 def record(cell: DemoCell, job: str) -> dict[str, str]:
-    said = cell.must("qacct", "-j", job)
-    return {words[0]: words[1].strip() for line in said.splitlines() if len(words := line.split(None, 1)) == 2}
+    printed = cell.must("qacct", "-j", job)
+    return {fields[0]: fields[1].strip() for line in printed.splitlines() if len(fields := line.split(None, 1)) == 2}
 
 
-def wait_for_state(cell: DemoCell, job: str, wanted: str) -> None:
-    eventually(f"job {job} is in state {wanted!r}", lambda: state(cell, job) == wanted)
+def wait_for_state(cell: DemoCell, job: str, expected_code: str) -> None:
+    eventually(f"job {job} is in state {expected_code!r}", lambda: state(cell, job) == expected_code)
 
 
 @pytest.mark.statement("SB-1", "SB-2", "SB-6", "EN-1", "EN-2", "EN-3", "EN-4", "QC-19", "CQ-2")
 def test_a_script_with_embedded_options_and_its_environment(demo_cell: DemoCell) -> None:
     script = demo_cell.work / "env.sh"
     script.write_text('#!/bin/sh\n#$ -N probe -j y -cwd -v GREETING="a b"\nenv\nls -d "$TMPDIR"\necho "pwd=$(pwd)"\n')
-    said = demo_cell.must("qsub", "-sync", "y", str(script))
-    job = said.split()[2]
-    assert said == f'Your job {job} ("probe") has been submitted\nJob {job} exited with exit code 0.\n'
+    printed = demo_cell.must("qsub", "-sync", "y", str(script))
+    job = printed.split()[2]
+    assert printed == f'Your job {job} ("probe") has been submitted\nJob {job} exited with exit code 0.\n'
     output = (demo_cell.work / f"probe.o{job}").read_text().splitlines()
     found = dict(line.split("=", 1) for line in output if "=" in line)
     expected = {
@@ -97,8 +97,8 @@ def test_an_array_has_an_output_and_a_record_per_task(demo_cell: DemoCell) -> No
     job = done.stdout.split()[2].partition(".")[0]
     assert f'Your job-array {job}.2-6:2 ("arr") has been submitted' in done.stdout
     assert [(demo_cell.work / f"arr.o{job}.{task}").read_text() for task in (2, 4, 6)] == ["2/6\n", "4/6\n", "6/6\n"]
-    said = demo_cell.must("qacct", "-j", job)
-    assert sorted(line.split()[1] for line in said.splitlines() if line.startswith("taskid ")) == ["2", "4", "6"]
+    printed = demo_cell.must("qacct", "-j", job)
+    assert sorted(line.split()[1] for line in printed.splitlines() if line.startswith("taskid ")) == ["2", "4", "6"]
 
 
 @pytest.mark.statement("PE-9", "PE-4")
@@ -124,8 +124,8 @@ def test_deleting_a_running_job_ends_all_of_its_processes(demo_cell: DemoCell) -
     )
     job = submit(demo_cell, "-b", "y", "-o", "/dev/null", "-e", "/dev/null", "sh", "-c", command)
     eventually("its processes run", lambda: pids.exists() and len(pids.read_text().split()) == 3)
-    said = demo_cell.must("qdel", job)
-    assert f"has registered the job {job} for deletion" in said
+    printed = demo_cell.must("qdel", job)
+    assert f"has registered the job {job} for deletion" in printed
     eventually("it is gone", lambda: state(demo_cell, job) == "")
     assert [pid for pid in pids.read_text().split() if process_state(pid) not in ("", "Z")] == []
     assert record(demo_cell, job)["exit_status"].split()[0] == "137"
@@ -193,7 +193,7 @@ def test_a_file_that_the_host_lacks_puts_the_job_and_not_the_queue_into_error(
 
 @pytest.mark.statement("SO-37", "SB-7")
 def test_a_wrong_command_reports_its_fault_and_changes_nothing(demo_cell: DemoCell) -> None:
-    for command, status, word in (
+    for command, status, text in (
         (("qsub", "-zz"), 2, "-zz"),
         (("qsub", "nofile"), 14, "nofile"),
         (("qsub", "-N", "a/b", "-b", "y", "true"), 2, "/"),
@@ -208,7 +208,7 @@ def test_a_wrong_command_reports_its_fault_and_changes_nothing(demo_cell: DemoCe
     ):
         done = demo_cell.command(*command)
         assert done.returncode == status, (command, done)
-        assert word in done.stderr + done.stdout
+        assert text in done.stderr + done.stdout
         assert "Traceback" not in done.stderr
     assert demo_cell.must("qstat", "-u", "*") == ""
 
@@ -257,7 +257,7 @@ def test_daemons_are_not_the_first_to_be_killed_when_jobs_use_the_memory(demo_ce
 
 
 def oom_score(pid: int) -> int:
-    """How gladly the kernel kills a process when there is no memory left, -1000 to 1000; -1000 when it has ended."""
+    """The out-of-memory score adjustment of a process, -1000 to 1000; -1000 when it has ended."""
     try:
         return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
     except OSError:
@@ -272,7 +272,7 @@ def test_identity_headers_without_the_key_of_a_host_are_not_believed(demo_cell: 
         line.split()[1] for line in (demo_cell.common / "bootstrap").read_text().splitlines() if "qmaster_port" in line
     )
     headers = ("X-GE-User: root", "X-GE-Uid: 0", "X-GE-Group: root", "X-GE-Gid: 0", "X-GE-Host: node1")
-    options = [word for header in (*headers, "Authorization: Bearer wrong") for word in ("-H", header)]
+    options = [text for header in (*headers, "Authorization: Bearer wrong") for text in ("-H", header)]
     url = f"https://127.0.0.1:{port}/v1/config_list"
     keys = demo_cell.place / "spool" / "execd" / "node1" / "keys"
     command = ["curl", "-sk", "--noproxy", "*", "-X", "POST", *options, "-d", '{"kind": "manager"}', url]
@@ -284,7 +284,7 @@ def test_identity_headers_without_the_key_of_a_host_are_not_believed(demo_cell: 
 @pytest.mark.statement("AC-4")
 @pytest.mark.parametrize("flush_time", ["0:0:0", "1:0:0"])
 def test_a_record_is_in_the_file_when_the_command_that_waited_returns(demo_cell: DemoCell, flush_time: str) -> None:
-    """It is written beside everything else, which takes a moment; no time of flushing goes by."""
+    """The reporting file is written in a thread, some moments later; no flush time passes."""
     changed = re.sub(r"(?m)^reporting_params(.*\\\n)*.*\n", "", demo_cell.must("qconf", "-sconf"))
     file = demo_cell.work / "global"
     file.write_text(f"{changed}\nreporting_params accounting=true reporting=true flush_time={flush_time}\n")

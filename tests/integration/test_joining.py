@@ -13,9 +13,9 @@ from tests.integration.cells import TEST_PREFIX, TESTBED, Done, TestbedCell, eve
 
 BARE = "bare1"
 ROOT = "/opt/local/cells"
-"""A place on its own disk: it sees nothing of the cell's."""
+"""A directory on its own disk: the host sees no file of the cell."""
 TOKEN = "/run/gridengine/test/ray/qmaster.token"
-"""Of the master's Ray node, which is made anew with another one when a host is removed."""
+"""The token of the master's Ray node, which restarts with a new token when a host is removed."""
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def bare(testbed_cell: TestbedCell) -> Iterator[TestbedCell]:
 
 
 def forget(*names: str) -> None:
-    """Take hosts out of the test bed's list, in which those of other cells are sought and added meanwhile."""
+    """Remove hosts from the test bed's list, in which hosts of other cells are looked up and added meanwhile."""
     place = Path("/run/testbed")
     with (place / "lock").open("a") as one_at_a_time, (place / "hosts").open("r+") as hosts:
         fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
@@ -42,12 +42,12 @@ def forget(*names: str) -> None:
 
 
 def joins(cell: TestbedCell, host: str, token: str, *options: str) -> Done:
-    """What `gridengine join` says on a host, to which the token comes as in `gridengine token join | ssh HOST …`."""
+    """The output of `gridengine join` on a host, which receives the token on standard input as from `gridengine token join"""
     return cell.on(host, "gridengine", "join", cell.master, "--token", "-", *options, input=token, stdin=None)
 
 
 def there(cell: TestbedCell, *command: str) -> str:
-    """What a command says on the bare host, in its own copy of the cell; it must succeed."""
+    """The output of a command on the bare host, with its own copy of the cell; the command must succeed."""
     done = cell.on(BARE, "env", f"SGE_ROOT={ROOT}", *command)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout
@@ -60,7 +60,7 @@ def at_master(cell: TestbedCell, *command: str) -> str:
 
 
 def row(cell: TestbedCell, *options: str) -> str:
-    """What qstat -f says of the bare host's instance."""
+    """The state of the bare host's instance in qstat -f."""
     found = re.search(rf"^all\.q@{BARE} .*\n(\t.*\n)*", at_master(cell, "qstat", "-f", *options), re.MULTILINE)
     return found[0] if found else ""
 
@@ -71,8 +71,8 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     assert refused.returncode == 1 and "asks: correct the names" in refused.stderr
     seen = bare.on(BARE, "gridengine", "join", bare.master, "--token", token)
     assert seen.returncode == 1 and "every user of this host can see the command line" in seen.stderr
-    said = joins(bare, BARE, token, "--root", ROOT)
-    assert said.returncode == 0 and f"next: . {ROOT}/test/common/settings.sh && gridengine start" in said.stdout, said.stderr
+    done = joins(bare, BARE, token, "--root", ROOT)
+    assert done.returncode == 0 and f"next: . {ROOT}/test/common/settings.sh && gridengine start" in done.stdout, done.stderr
     there(bare, "gridengine", "start")
     eventually("it takes jobs", lambda: len(row(bare).split()) == 5)
     # its copy of the cell's files is old: it follows the master by itself
@@ -109,9 +109,9 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     assert [BARE in at_master(bare, *listing) for listing in listings] == [False] * 4
     eventually("its daemon has ended", lambda: bare.on(BARE, "pgrep", "-f", "sge_execd").returncode == 1)
     known = [line.split() for line in at_master(bare, "gridengine", "token", "list").splitlines()]
-    assert [words[-1] for words in known] == [BARE, BARE], known
-    for words in known:
-        at_master(bare, "gridengine", "token", "revoke", words[0])
+    assert [fields[-1] for fields in known] == [BARE, BARE], known
+    for fields in known:
+        at_master(bare, "gridengine", "token", "revoke", fields[0])
     late = joins(bare, BARE, token, "--root", ROOT)
     assert late.returncode == 1 and "does not accept this host" in late.stderr
     job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "hostname")
@@ -119,7 +119,7 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
 
 
 def take_over(cell: TestbedCell, host: str, root: str, other: str, others_root: str) -> None:
-    """A host takes over; the other one has its name in its own directory then."""
+    """A host takes over; then the other host has its name in its own directory."""
     eventually("all is there", lambda: cell.on(cell.master, "gridengine", "shadow", "show").returncode == 0)
     moved = cell.on(host, "env", f"SGE_ROOT={root}", "gridengine", "shadow", "take-over")
     assert moved.returncode == 0, moved.stderr
@@ -132,16 +132,16 @@ def submits_by_pages(cell: TestbedCell) -> bool:
     headers = ("-H", f"Authorization: Bearer {token}", "-H", "Content-Type: application/json")
     body = ("-d", '{"script_file": "/bin/true", "binary": true}')
     url = "http://localhost:8646/api/v1/jobs"
-    said = cell.as_user("alice", cell.master, "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *headers, *body, url)
-    return said.stdout.startswith("2")
+    done = cell.as_user("alice", cell.master, "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *headers, *body, url)
+    return done.stdout.startswith("2")
 
 
 @pytest.mark.statement("SH-2")
 def test_a_former_shadow_with_old_files_serves_beside_no_other_master(bare: TestbedCell) -> None:
     """Both hosts have a common directory of their own, and nothing is copied by hand."""
     token = at_master(bare, "gridengine", "token", "join", "--hours", "0.5").strip()
-    said = joins(bare, BARE, token, "--root", ROOT)
-    assert said.returncode == 0, said.stderr
+    done = joins(bare, BARE, token, "--root", ROOT)
+    assert done.returncode == 0, done.stderr
     there(bare, "gridengine", "start")
     common = f"{ROOT}/test/common"
     try:

@@ -36,7 +36,7 @@ def sensed_cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
     sensor.write_text(SENSOR.format(work=cell.work))
     sensor.chmod(0o755)
     lines = (line.split() for line in cell.must("qconf", "-sconf").splitlines())
-    before = next(words[1] for words in lines if words[0] == "load_report_time")
+    before = next(fields[1] for fields in lines if fields[0] == "load_report_time")
     configure(cell, "load_report_time", "0:0:1")
     configure(cell, "load_sensor", str(sensor))
     yield cell
@@ -48,9 +48,9 @@ def sensed_cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
     cell.must("qconf", "-Mc", str(attributes))
 
 
-def say(cell: DemoCell, number: int, word: str) -> None:
+def say(cell: DemoCell, number: int, text: str) -> None:
     new = cell.work / "values.new"
-    new.write_text(f"{cell.host}:mylicence:{number}\n{cell.host}:edition:{word}\n")
+    new.write_text(f"{cell.host}:mylicence:{number}\n{cell.host}:edition:{text}\n")
     new.rename(cell.work / "values")
 
 
@@ -59,8 +59,8 @@ def test_the_first_report_of_changed_values_starts_the_jobs_that_wait_for_them(s
     cell = sensed_cell
     submit = ("qsub", "-terse", "-cwd", "-o", "/dev/null", "-j", "y", "-b", "y")
     jobs = {
-        name: cell.must(*submit, "-l", wanted, "sh", "-c", f"cp told {name}.part && mv {name}.part seen.{name}").strip()
-        for name, wanted in (("number", "mylicence=1"), ("word", "edition=new|newer"))
+        name: cell.must(*submit, "-l", requests, "sh", "-c", f"cp told {name}.part && mv {name}.part seen.{name}").strip()
+        for name, requests in (("number", "mylicence=1"), ("word", "edition=new|newer"))
     }
     for name, refused in (("number", "hl:mylicence=0"), ("word", "hl:edition=old")):
         eventually(f"{refused} keeps the job", lambda j=jobs[name], r=refused: r in cell.must("qstat", "-j", j))

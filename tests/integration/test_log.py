@@ -23,4 +23,4 @@ def test_the_log_of_the_master_has_the_cause_of_a_jobs_end_and_the_log_of_the_ho
     assert f"|W|task {limited}.1 of " in logs[1].read_text()
     for log in logs:
         assert [line for line in log.read_text().splitlines() if len(line.split("|")) < 5] == []
-        assert not any(word in log.read_text() for word in ("Traceback", "\x1b", "ray.exceptions"))
+        assert not any(token in log.read_text() for token in ("Traceback", "\x1b", "ray.exceptions"))

@@ -1,4 +1,4 @@
-"""A cell whose spool is lost, begun anew and put back: nothing begins empty in silence, and what runs goes on."""
+"""A cell whose spool is lost, restarted empty and restored: it never starts empty without a request, and running jobs go on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def running_job(cell: DemoCell, name: str) -> tuple[str, Path]:
 
 
 def start_master(cell: DemoCell, *options: str) -> None:
-    """Start the qmaster and wait until the host has told what it has."""
+    """Start the qmaster and wait until the host has sent its inventory."""
     cell.must("gridengine", "start", "--host-name", cell.host, *options)
     eventually("the exec host reports", lambda: hosts_ready(cell.must("qstat", "-f")) == {cell.host})
 

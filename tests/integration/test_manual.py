@@ -19,14 +19,14 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_groff_has_nothing_to_complain_of(manual: Path) -> None:
+def test_groff_prints_no_warnings(manual: Path) -> None:
     need("groff")
     pages = [str(path) for path in sorted(manual.glob("man*/*")) if not path.is_symlink()]
     done = run(["groff", "-man", "-ww", "-z", "-Tutf8", *pages])
     assert len(pages) > 50 and (done.returncode, done.stderr) == (0, "")
 
 
-def test_mandoc_has_nothing_to_complain_of(manual: Path) -> None:
+def test_mandoc_prints_no_warnings(manual: Path) -> None:
     need("mandoc")
     pages = [str(path) for path in sorted(manual.glob("man*/*")) if not path.is_symlink()]
     done = run(["mandoc", "-Tlint", "-Wwarning", *pages])
@@ -34,7 +34,7 @@ def test_mandoc_has_nothing_to_complain_of(manual: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "name", "words"),
+    ("section", "name", "title"),
     [
         ("1", "qsub", "submit a batch job"),
         ("1", "sge_submit", "submit a batch job"),
@@ -44,8 +44,8 @@ def test_mandoc_has_nothing_to_complain_of(manual: Path) -> None:
         ("8", "gridengine", "make, start, check and tend a cell"),
     ],
 )
-def test_man_finds_a_page(manual: Path, section: str, name: str, words: str) -> None:
+def test_man_finds_a_page(manual: Path, section: str, name: str, title: str) -> None:
     need("mandoc")
     done = run(["mandoc", "-Tutf8", str(manual / f"man{section}" / f"{name}.{section}")])
     text = re.sub(".\b", "", done.stdout)  # bold letters are printed twice, as on a typewriter
-    assert words in text and "SEE ALSO" in text
+    assert title in text and "SEE ALSO" in text

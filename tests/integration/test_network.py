@@ -117,8 +117,8 @@ def test_the_cable_shows_no_script_no_variable_and_no_token(testbed_cell: Testbe
                 stdin=None,
             )
             assert done.returncode == 0, done.stderr
-        said = cell.as_user("alice", cell.master, "qrsh", "-l", "h=t1", "echo", session)
-        assert said.stdout == f"{session}\n"
+        output = cell.as_user("alice", cell.master, "qrsh", "-l", "h=t1", "echo", session)
+        assert output.stdout == f"{session}\n"
         token = cell.on(cell.master, "cat", f"{RUN}/ray/qmaster.token").stdout
         hidden = {"script": script, "password": password, "session": session, "token": token}
         assert len(token) == 64 and len(sniffer.packets) > 100
@@ -134,7 +134,7 @@ def test_the_cable_shows_no_script_no_variable_and_no_token(testbed_cell: Testbe
 
 @pytest.fixture
 def to_be_revoked(testbed_cell: TestbedCell) -> Iterator[str]:
-    """An exec host that may be cut off: it gets new keys afterwards."""
+    """An exec host that may be cut off, and gets new keys afterwards."""
     yield "t3"
     assert testbed_cell.on(testbed_cell.master, "gridengine", "host", "add", "t3").returncode == 0
     testbed_cell.on("t3", "gridengine", "stop")

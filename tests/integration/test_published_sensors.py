@@ -48,13 +48,13 @@ ZONES = ("42000", "61500")
 
 @pytest.fixture(scope="module")
 def sensing(session_cell: TestbedCell) -> Iterator[TestbedCell]:
-    """The cell with all sensors on one host, and a job for each that requests what the sensor reports."""
+    """The cell with all sensors on one host, and a job for each sensor that requests its values."""
     cell = session_cell
-    cell.mend()
+    cell.restore()
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(mode=0o755)
-    for number, (path, said) in enumerate(PROGRAMS.items()):
-        program(PLACE / f"program{number}", f"#!/bin/sh\n{said}\n")
+    for number, (path, output) in enumerate(PROGRAMS.items()):
+        program(PLACE / f"program{number}", f"#!/bin/sh\n{output}\n")
         assert path
     for number, degrees in enumerate(ZONES):
         zone = PLACE / f"thermal_zone{number}"

@@ -42,8 +42,8 @@ def ssh_cell(demo_cell: DemoCell, sshd: str) -> Iterator[DemoCell]:
 
 
 def configure(cell: DemoCell, name: str, value: str) -> None:
-    said = cell.command("qconf", "-sconf", env={**cell.environment, "SGE_SINGLE_LINE": "1"}).stdout
-    lines = [line for line in said.splitlines() if not line.startswith(("#", name))]
+    output = cell.command("qconf", "-sconf", env={**cell.environment, "SGE_SINGLE_LINE": "1"}).stdout
+    lines = [line for line in output.splitlines() if not line.startswith(("#", name))]
     path = cell.work / "global"
     path.write_text("\n".join([*lines, f"{name} {value}"]) + "\n")
     cell.must("qconf", "-Mconf", str(path))

@@ -1,4 +1,4 @@
-"""A master and two shadows in one process, over HTTP: acknowledged changes are on both, despite any fault of the connection."""
+"""A master and two shadows in one process, over HTTP: both have the acknowledged changes, despite any fault of the connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHADOWS = ("s1", "s2")
 
 
 class Shadows:
-    """Both shadows, each at its own socket; `open` and `close` one."""
+    """Both shadows, each at its own socket, with `open` and `close` for each."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -18,7 +18,7 @@ from tests.integration.victims import victims
 
 @pytest.fixture
 def cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
-    """The demo cell, whose host is there again afterwards and whose jobs and reservations are gone."""
+    """The demo cell, which afterwards has its host back, and no jobs and reservations."""
     yield demo_cell
     demo_cell.command("qdel", "-u", "*")
     demo_cell.command("qrdel", "-u", "*")
@@ -29,28 +29,28 @@ def cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
 
 def qrsub(cell: DemoCell, *arguments: str) -> str:
     """A granted reservation; its number."""
-    said = cell.must("qrsub", *arguments)
-    found = re.search(r"advance reservation (\d+) has been granted", said)
-    assert found, said
+    output = cell.must("qrsub", *arguments)
+    found = re.search(r"advance reservation (\d+) has been granted", output)
+    assert found, output
     return found.group(1)
 
 
 def states(cell: DemoCell) -> dict[str, str]:
     rows = [line.split() for line in cell.must("qrstat", "-u", "*").splitlines()[2:]]
-    return {row[0]: next(word for word in row[2:] if len(word) == 1) for row in rows}
+    return {row[0]: next(field for field in row[2:] if len(field) == 1) for row in rows}
 
 
 def submit(cell: DemoCell, *arguments: str) -> str:
     return cell.must("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-e", "/dev/null", *arguments).strip()
 
 
-def letters_of(cell: DemoCell, job: str) -> str:
+def state_codes_of(cell: DemoCell, job: str) -> str:
     rows = [line.split() for line in cell.must("qstat", "-u", "*").splitlines()[2:]]
     return next((row[4] for row in rows if row[0] == job), "")
 
 
 def lose_host(cell: DemoCell) -> None:
-    """Kill -9 what speaks for the exec host: its supervisor and its Ray node; shepherds and jobs live on."""
+    """Kill -9 the supervisor and the Ray node of the exec host; shepherds and jobs live on."""
     supervisor = int((cell.place / "spool" / "execd" / cell.host / "execd.pid").read_text().split()[0])
     raylets = victims(cell, "raylet of the exec host")
     assert raylets, "no raylet of the host"
@@ -65,8 +65,8 @@ def test_granted_used_disturbed_healed_and_deleted(cell: DemoCell) -> None:
     now, waiting = qrsub(cell, "-d", "900", "-pe", "make", "2", "-he", "y"), qrsub(cell, "-a", later, "-d", "60")
     eventually("the first has begun", lambda: states(cell) == {now: "r", waiting: "w"})
     inside, early = submit(cell, "-ar", now, "sleep", "600"), submit(cell, "-ar", waiting, "sleep", "1")
-    eventually("the job in it runs", lambda: letters_of(cell, inside) == "r")
-    assert letters_of(cell, early) == "qw", "the window of the other has not begun"
+    eventually("the job in it runs", lambda: state_codes_of(cell, inside) == "r")
+    assert state_codes_of(cell, early) == "qw", "the window of the other has not begun"
 
     lose_host(cell)
     eventually("the host is unknown to both", lambda: states(cell) == {now: "E", waiting: "W"})
@@ -74,12 +74,12 @@ def test_granted_used_disturbed_healed_and_deleted(cell: DemoCell) -> None:
     held_back = submit(cell, "-ar", now, "-w", "n", "sleep", "600")
     cell.must("gridengine", "start", "--host-name", cell.host)
     eventually("both are healed", lambda: states(cell) == {now: "r", waiting: "w"})
-    eventually("the job that waited for it runs", lambda: letters_of(cell, held_back) == "r")
-    assert letters_of(cell, inside) == "r", "its shepherd has kept it"
+    eventually("the job that waited for it runs", lambda: state_codes_of(cell, held_back) == "r")
+    assert state_codes_of(cell, inside) == "r", "its shepherd has kept it"
 
     assert f"has deleted advance_reservation {waiting}" in cell.must("qrdel", waiting)
     assert states(cell) == {now: "r"}
-    assert letters_of(cell, early) == "", "a job goes with its reservation"
+    assert state_codes_of(cell, early) == "", "a job goes with its reservation"
     cell.must("qrdel", now)
     eventually("it is gone with its jobs", lambda: not cell.must("qrstat", "-u", "*") + cell.must("qstat", "-u", "*"))
     assert cell.command("qsub", "-ar", now, "-b", "y", "true").returncode == 1

@@ -21,7 +21,7 @@ def qrsub(cell: TestbedCell, *arguments: str) -> str:
 
 def states(cell: TestbedCell) -> dict[str, str]:
     rows = [line.split() for line in cell.on("tm", "qrstat", "-u", "*").stdout.splitlines()[2:]]
-    return {row[0]: next(word for word in row[2:] if len(word) == 1) for row in rows}
+    return {row[0]: next(field for field in row[2:] if len(field) == 1) for row in rows}
 
 
 def running(cell: TestbedCell) -> set[str]:
@@ -43,7 +43,7 @@ printf '%s|%s|%s\\n' "$2" "$3" "$(sed -n 's/^ //p' | tail -n 1)" >> {log}
 
 
 @pytest.fixture
-def letters(testbed_cell: TestbedCell) -> Iterator[Path]:
+def mail_file(testbed_cell: TestbedCell) -> Iterator[Path]:
     """The file in which a stand-in for the mailer notes its letters; the reporting file is written as well."""
     log, mailer = TEST_PREFIX / "letters", TEST_PREFIX / "mailer"
     mailer.write_text(MAILER.format(log=log))
@@ -66,14 +66,14 @@ def configure(cell: TestbedCell, text: str) -> None:
 
 
 def records(number: str) -> list[tuple[str, str]]:
-    """(kind, what tells one from the other) of the reporting file about a reservation, in order."""
+    """(kind, distinguishing field) of the lines about a reservation in the reporting file, in order."""
     found, file = [], COMMON / "reporting"
     for line in file.read_text().splitlines() if file.exists() else ():
         _, kind, *fields = line.split(":")
         known = fields[1 if kind == "new_ar" else 2 :]
         if kind.startswith(("new_ar", "ar_")) and known[0] == number:
-            told = {"ar_log": " ".join(known[1:3]), "ar_acct": ":".join(known[1:])}
-            found.append((kind, told.get(kind, "")))
+            expected = {"ar_log": " ".join(known[1:3]), "ar_acct": ":".join(known[1:])}
+            found.append((kind, expected.get(kind, "")))
     return found
 
 
@@ -82,7 +82,7 @@ def records(number: str) -> list[tuple[str, str]]:
     "AR-117", "AR-119", "AR-121", "AR-122", "AR-123", "AR-124",
 )
 def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
-    testbed_cell: TestbedCell, letters: Path
+    testbed_cell: TestbedCell, mail_file: Path
 ) -> None:
     testbed_cell.on("tm", "qconf", "-au", "alice", "arusers")
     # as the host says, whatever time zone this process has
@@ -97,7 +97,7 @@ def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
     before = submit(testbed_cell, "-ar", soft, "-l", "h=t2", "sleep", "600")
     lost = submit(testbed_cell, "-ar", hard, "-r", "y", "sleep", "600")
     eventually("the jobs in them run", lambda: {before, lost} <= running(testbed_cell))
-    until_told(letters, "started", hard)
+    wait_for_mail(mail_file, "started", hard)
 
     testbed_cell.power("kill", "t3")
     broken = {hard: "E", soft: "E", waiting: "W", waiting_soft: "W"}
@@ -108,18 +108,18 @@ def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
     held_back = submit(testbed_cell, "-ar", hard, "-w", "n", "sleep", "600")
     eventually("soft: the healthy part goes on", lambda: on_healthy in running(testbed_cell))
     assert held_back not in running(testbed_cell)
-    until_told(letters, "is in error", hard, waiting)
+    wait_for_mail(mail_file, "is in error", hard, waiting)
 
     testbed_cell.power("boot", "t3")
     testbed_cell.start("t3")
     eventually("they are healed", lambda: states(testbed_cell) == sound)
     eventually("hard: the job starts now, and the lost one again", lambda: {held_back, lost} <= running(testbed_cell))
-    until_told(letters, "is satisfied again", hard, waiting)
+    wait_for_mail(mail_file, "is satisfied again", hard, waiting)
 
     assert testbed_cell.as_user("alice", "t1", "qrdel", hard, soft, waiting, waiting_soft).returncode == 0
     eventually("reservations and their jobs are gone", lambda: not states(testbed_cell) and not running(testbed_cell))
     check_records(hard, soft, waiting)
-    check_letters(letters, hard, waiting)
+    check_mail(mail_file, hard, waiting)
     usage = testbed_cell.on("tm", "qacct", "-ar", soft).stdout
     assert soft in usage, usage
     job = testbed_cell.on("tm", "qacct", "-j", before).stdout
@@ -127,7 +127,7 @@ def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
 
 
 def check_records(hard: str, soft: str, waiting: str) -> None:
-    """What the reporting file says of a life with an interruption, and of one that never began."""
+    """The lines of the reporting file about a reservation with an interruption, and about a reservation that never started."""
     unsatisfied, satisfied = "E RESOURCES UNSATISFIED", "r RESOURCES SATISFIED"
     begun = [("new_ar", ""), ("ar_attribute", ""), ("ar_log", "w CREATED"), ("ar_log", "r START TIME REACHED")]
     ended = [("ar_log", "d DELETED"), ("ar_log", "d TERMINATED")]
@@ -147,23 +147,23 @@ def check_records(hard: str, soft: str, waiting: str) -> None:
 READERS = ("alice", "a@b")
 
 
-def told(letters: Path, number: str, to: str) -> list[str]:
-    """What a reader was told of a reservation, in order."""
-    lines = [line.split("|") for line in letters.read_text().splitlines()]
+def expected(mail_file: Path, number: str, to: str) -> list[str]:
+    """The mail that a recipient got about a reservation, in order."""
+    lines = [line.split("|") for line in mail_file.read_text().splitlines()]
     about = f"Advance Reservation {number} "
     found = [subject for subject, recipient, _ in lines if subject.startswith(about) and recipient == to]
     return [subject.removeprefix(about) for subject in found]
 
 
-def until_told(letters: Path, what: str, *numbers: str) -> None:
-    """Until all readers were told this last: mailers run beside each other, and what comes later may overtake it."""
+def wait_for_mail(mail_file: Path, what: str, *numbers: str) -> None:
+    """Wait until this is the last mail of all recipients: mailers run in parallel, and a later mail may overtake it."""
     each = [(number, reader) for number in numbers for reader in READERS]
-    eventually(f"letters say: {what}", lambda: all(told(letters, *one)[-1:] == [what] for one in each))
+    eventually(f"letters say: {what}", lambda: all(expected(mail_file, *one)[-1:] == [what] for one in each))
 
 
-def check_letters(letters: Path, hard: str, waiting: str) -> None:
-    """Who was told what, in order."""
-    until_told(letters, "deleted", hard, waiting)
+def check_mail(mail_file: Path, hard: str, waiting: str) -> None:
+    """Recipients and subjects of the mail, in order."""
+    wait_for_mail(mail_file, "deleted", hard, waiting)
     for reader in READERS:
-        assert told(letters, hard, reader) == ["started", "is in error", "is satisfied again", "deleted"]
-        assert told(letters, waiting, reader) == ["is in error", "is satisfied again", "deleted"]
+        assert expected(mail_file, hard, reader) == ["started", "is in error", "is satisfied again", "deleted"]
+        assert expected(mail_file, waiting, reader) == ["is in error", "is satisfied again", "deleted"]

@@ -36,7 +36,7 @@ class BareHosts:
             shutil.rmtree(f"/var/lib/testbed/{name}", ignore_errors=True)
 
     def type(self, command: Command) -> Done:
-        """A line of the page, typed on its host; what it says, with the names and places of the page."""
+        """The output of a line of the page on its host, with the names and directories of the page."""
         if "make install" in command.line or command.line.startswith("apt-get"):
             return Done(command.line, 0, "", "")
         line = command.line.replace("master:", f"{PLAYED_BY['master']}:")
@@ -60,12 +60,12 @@ class BareHosts:
         return done
 
     def say(self, line: str) -> str:
-        """What a command says on the master host."""
+        """The output of a command on the master host."""
         return self._on("master", "", f"{SETTINGS}; {line}").stdout
 
     def _on(self, host: str, user: str, line: str) -> Done:
-        who = ["as", user] if user else ["on"]
-        return run([str(TESTBED / "hosts"), *who, PLAYED_BY[host], "bash", "-c", f"exec 2>&1; {line}"])
+        prefix = ["as", user] if user else ["on"]
+        return run([str(TESTBED / "hosts"), *prefix, PLAYED_BY[host], "bash", "-c", f"exec 2>&1; {line}"])
 
 
 @pytest.fixture

@@ -35,5 +35,5 @@ def test_root_is_a_manager_and_alice_is_not(testbed_cell):
 
 def test_every_host_has_50_slots(testbed_cell):
     lines = testbed_cell.on("tm", "qstat", "-f").stdout.splitlines()
-    slots = {words[0]: words[2] for words in map(str.split, lines) if words and words[0].startswith("all.q@")}
+    slots = {row[0]: row[2] for row in map(str.split, lines) if row and row[0].startswith("all.q@")}
     assert {name: text.split("/")[2] for name, text in slots.items()} == {f"all.q@t{n}": "50" for n in (1, 2, 3)}

@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture
 def work(testbed_cell: TestbedCell) -> Iterator[Path]:
-    """A directory that all hosts see and everybody may use; the cell has the PE `tight` meanwhile."""
+    """A directory that all hosts see and all users may write to; the cell has the PE `tight` meanwhile."""
     with TemporaryDirectory(dir="/var/tmp", prefix="ge-tight-") as name:
         directory = Path(name)
         directory.chmod(0o1777)
@@ -71,7 +71,7 @@ def submit(cell: TestbedCell, work: Path, slots: int, script: str) -> str:
 def records(cell: TestbedCell, job: str) -> list[tuple[str, str, str]]:
     """Host, failed and exit status of each record of the job, in the order of their ends."""
     fields = [line.split() for line in cell.on("tm", "qacct", "-j", job).stdout.splitlines()]
-    found = [[words[1] for words in fields if words[:1] == [name]] for name in ("hostname", "failed", "exit_status")]
+    found = [[row[1] for row in fields if row[:1] == [name]] for name in ("hostname", "failed", "exit_status")]
     return list(zip(*found, strict=True))
 
 
@@ -93,9 +93,9 @@ def test_a_real_mpi_runs_over_three_hosts(testbed_cell: TestbedCell, work: Path)
     assert done.returncode == 0, done.stderr
     job = submit(testbed_cell, work, 6, "mpirun ./ring; exit $?")
     eventually("it is over", lambda: len(records(testbed_cell, job)) == 3)
-    said = (work / "out").read_text().splitlines()
-    assert sorted(line.split()[-1] for line in said if line.startswith("hello")) == ["t1", "t1", "t2", "t2", "t3", "t3"]
-    assert "ring 6" in said, said
+    output = (work / "out").read_text().splitlines()
+    assert sorted(line.split()[-1] for line in output if line.startswith("hello")) == ["t1", "t1", "t2", "t2", "t3", "t3"]
+    assert "ring 6" in output, output
     found = records(testbed_cell, job)
     assert sorted(found) == [("t1", "0", "0"), ("t2", "0", "0"), ("t3", "0", "0")]
     assert found[-1][0] == "t1", "the master's end comes last"
@@ -122,20 +122,20 @@ def test_make_builds_on_the_hosts_of_a_job(testbed_cell: TestbedCell, work: Path
     (work / "sub").chmod(0o1777)
     (work / "sub" / "makefile").write_text("below: x y\nx y:\n\t@echo $@ below on `hostname` > $@; sleep 0.5\n")
 
-    def qmake(*words: str) -> tuple[int, str, str]:
-        command = ["bash", "-c", 'cd "$0" && exec "$@"', str(work), "qmake", *words]
+    def qmake(*row: str) -> tuple[int, str, str]:
+        command = ["bash", "-c", 'cd "$0" && exec "$@"', str(work), "qmake", *row]
         done = testbed_cell.as_user("alice", "t1", *command)
         return done.returncode, done.stdout, done.stderr
 
-    status, said, complaints = qmake("-cwd", "-v", "PATH", "-pe", "tight", "6", "--", "all")
-    assert status == 0, said + complaints
+    status, output, errors = qmake("-cwd", "-v", "PATH", "-pe", "tight", "6", "--", "all")
+    assert status == 0, output + errors
     built = {name: (work / name).read_text() for name in "abcdef"}
     assert all(text.endswith(f"/bin/bash in {work}\n") for text in built.values()), built
     assert {text.split()[2] for text in built.values()} == {"t1", "t2", "t3"}
     assert {(work / "sub" / name).read_text().split()[0] for name in "xy"} == {"x", "y"}
     assert qmake("-cwd", "-v", "PATH", "-pe", "tight", "2", "--", "bad")[0] == 2, "flags of the shell count"
-    status, said, complaints = qmake("-cwd", "-v", "PATH", "--", "special")
-    assert (status, (work / "special").read_text()) == (0, "t2\n"), said + complaints
+    status, output, errors = qmake("-cwd", "-v", "PATH", "--", "special")
+    assert (status, (work / "special").read_text()) == (0, "t2\n"), output + errors
 
 
 @pytest.mark.statement("TI-1", "TI-4", "TI-2")
@@ -152,10 +152,10 @@ def test_streams_exit_status_and_refusals(testbed_cell: TestbedCell, work: Path)
         "qrsh -inherit t2 hostname; echo $?\nexit 7",
     )
     eventually("it is over", lambda: len(records(testbed_cell, job)) == 3)
-    said = (work / "out").read_text().splitlines()
-    assert said[:4] == ["typed", f"{job} tight all.q", "scratch", "3"]
-    assert "not one of its hosts" in said[4] and said[5] == "1"
-    assert "in use" in said[6] and said[7] == "1"
+    output = (work / "out").read_text().splitlines()
+    assert output[:4] == ["typed", f"{job} tight all.q", "scratch", "3"]
+    assert "not one of its hosts" in output[4] and output[5] == "1"
+    assert "in use" in output[6] and output[7] == "1"
     assert records(testbed_cell, job) == [("t2", "0", "3"), ("t2", "100", "137"), ("t1", "0", "7")]
     assert marked(testbed_cell, "sleep 1000") == []
 

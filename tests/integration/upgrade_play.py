@@ -1,6 +1,6 @@
 """Jobs of all kinds on the test bed, which run until a gate opens, and a user who asks for something all the time.
 
-Used by the test that upgrades a cell beneath them. What a job notes when it begins tells whether it was started once.
+Used by the test that upgrades a cell beneath them. The note of a job at its start shows whether it was started once.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Play:
         assert all((self._notes / name).read_text() == "x\n" for name in self._begun())
 
     def clean(self) -> None:
-        """Leave nothing behind, whatever has happened."""
+        """Remove everything, also after a failure."""
         if self._session is not None:
             self._session.kill()
             self._session.communicate()
@@ -106,8 +106,8 @@ class Play:
 
     def _ends(self, job: str) -> list[tuple[str, str]]:
         lines = self._cell.on(self._from, "qacct", "-j", job).stdout.splitlines()
-        words = [line.split() for line in lines]
-        failed, status = ([each[1] for each in words if each[:1] == [name]] for name in ("failed", "exit_status"))
+        fields = [line.split() for line in lines]
+        failed, status = ([each[1] for each in fields if each[:1] == [name]] for name in ("failed", "exit_status"))
         return list(zip(failed, status, strict=True))
 
     def _echoed(self) -> bytes:
@@ -126,7 +126,7 @@ class Play:
 
 
 class Asker:
-    """bob, who submits and looks all the time, and counts what fails."""
+    """bob submits jobs and queries the cell all the time, and counts the failures."""
 
     def __init__(self, cell: TestbedCell, host: str) -> None:
         self._cell, self._host, self._ended = cell, host, threading.Event()

@@ -1,4 +1,4 @@
-"""The processes of a demo cell that tests kill with -9, by what they are."""
+"""The processes of a demo cell that tests kill with -9, by role."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ def command_line(pid: int) -> str:
         return ""
 
 
-def victims(cell: DemoCell, who: str) -> list[int]:
+def victims(cell: DemoCell, role: str) -> list[int]:
     """Processes of the cell that are of this kind, none while it is down."""
-    word = VICTIMS[who]
-    found = [pid for pid in cell.processes() if word in command_line(pid)]
-    if word == "raylet":
-        node = f"h-{cell.host}" if "exec" in who else "qmaster"
+    file_name = VICTIMS[role]
+    found = [pid for pid in cell.processes() if file_name in command_line(pid)]
+    if file_name == "raylet":
+        node = f"h-{cell.host}" if "exec" in role else "qmaster"
         found = [pid for pid in found if "/raylet " in command_line(pid) and f"/{node}/" in command_line(pid)]
     return sorted(found)
 
 
-def kill(cell: DemoCell, who: str) -> None:
+def kill(cell: DemoCell, role: str) -> None:
     """kill -9; AssertionError when there is no such process."""
-    if is_daemon(who):
-        kill_daemon(cell.place / "spool" / VICTIMS[who])
+    if is_daemon(role):
+        kill_daemon(cell.place / "spool" / VICTIMS[role])
         return
-    found = victims(cell, who)
-    assert found, f"no process of the {who}"
+    found = victims(cell, role)
+    assert found, f"no process of the {role}"
     os.kill(found[0], signal.SIGKILL)
 
 
-def is_daemon(who: str) -> bool:
-    """Whether nobody starts it again by himself."""
-    return VICTIMS[who].endswith(".pid")
+def is_daemon(role: str) -> bool:
+    """Whether no other process starts it again."""
+    return VICTIMS[role].endswith(".pid")

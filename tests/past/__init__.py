@@ -1,1 +1,1 @@
-"""What a cell has done: the spools that earlier releases wrote, kept in `tests/data`, and the play that makes one."""
+"""Kept spools: the spools of earlier releases in `tests/data`, and the script of a cell that makes a spool."""

@@ -1,8 +1,8 @@
 """The play that a kept spool is made by: a cell in which everything is in every state that a spool can hold.
 
-Owns what happens. It is given twice, as act `a` and as act `b`, with a snapshot between them: so each fact must be found in
-the snapshot and in the journal alike. What must be found is not said here but beside each spool, in its `facts.toml`.
-A new thing that is spooled gets its scene here, and its facts beside the spool of the release that brings it.
+Defines the events of the cell. The script runs twice, as act `a` and as act `b`, with a snapshot between them: so the snapshot
+and the journal must both contain each fact. The expected facts are beside each spool, in its `facts.toml`. A
+new thing that is spooled gets its scene here, and its facts beside the spool of the release that brings it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Play:
         self.queue = f"{act}.q"
 
     def run(self) -> None:
-        """All scenes. Hosts of the other act are told nothing meanwhile, so that what they have still to do stays to be done."""
+        """All scenes. Hosts of the other act receive no instructions meanwhile, so that theirs stay pending."""
         self.cell.names = [name for name in HOSTS if name.startswith(self.act)]
         self.configuration()
         self.history()
@@ -129,7 +129,7 @@ class Play:
         self.must("delete_jobs", targets=[str(never)])
 
     def arrays(self) -> None:
-        """Of seven tasks one is over, one in error, one runs again after exit 99, two run, one is deleted, one held."""
+        """Of seven tasks one has ended, one is in error, one runs again after exit 99, two run, one is deleted, one is held."""
         array = self.start("array", host=2, tasks="1-13:2", task_concurrency=4)
         self.cell.end(array, 1)
         self.cell.end(array, 3, failed=26, reason="can't open output file")
@@ -184,7 +184,7 @@ class Play:
         self.must("delete_jobs", "root", targets=[str(ordered)])
 
     def parallel(self) -> None:
-        """One with two slave tasks, of which one is over; one whose master is over and waits for its slave task."""
+        """A job with two slave tasks, of which one has ended; a job whose master task has ended and waits for its slave task."""
         for name in ("wide", "ending"):
             places = [f"{self.queue}@{self.act}{number}" for number in (3, 4)]
             job = self.start(name, host=0, hard_queues=places, master_queues=places[:1], pe=self.act, pe_range="4")
@@ -227,7 +227,8 @@ class Play:
         self.cell.master.orders(Orders(self.cell.state.revision, faults=[fault]))
 
     def reservations(self) -> None:
-        """w, r with a job, W, E, x with a job that cannot be reached, d, a series; one is over, one deleted, one is altered."""
+        """w, r with a job, W, E, x with a job that cannot be reached, d, a series; a reservation that has ended, a deleted and
+        an altered reservation."""
         cell = self.cell
         self.reserve("over", host=6, duration=10)
         leaving = self.reserve("leaving", host=6, duration=10)
@@ -254,8 +255,8 @@ class Play:
         assert self.cell.state.jobs[job].ar == reservation
 
     def hosts(self) -> None:
-        """1 had a stray and has a new daemon, 2 a queue in error, 3 a suspended one, 4 a disabled one, 6 is lost with an orphaned
-        one and a task that was given up, 7 had a queue in error. 3 is drained, 2 was."""
+        """1 had an orphan task and has a new daemon, 2 a queue in error, 3 a suspended queue, 4 a disabled queue, 6 is lost
+        with an orphaned task and a task that was given up, 7 had a queue in error. 3 is drained, 2 was."""
         act, cell = self.act, self.cell
         orphan = 1000 * (1 + ACTS.index(act))
         faulty = self.start("faulty", host=2)

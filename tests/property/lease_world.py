@@ -1,7 +1,7 @@
 """A simulation of candidates and voters on virtual time with every permitted fault: for tests/property/test_lease.py.
 
 Clocks drift up to the limit; messages are lost, delayed up to 10 s, duplicated and reordered; hosts are cut off; voters and
-candidates die and return with what they had on disk; lists and sets of voters change. Each step checks that no two hosts hold the
+candidates die and return with their data on disk; lists and sets of voters change. Each step checks that no two hosts hold the
 lease, and that the holder has every acknowledged entry. The log is a tuple of entries, each with the sets of voters that count
 from that entry on.
 """
@@ -255,7 +255,8 @@ class World:
         return all(name == host.name or host.copies.get(name, (0, 0.0))[0] >= length for name in lease.agreed_hosts())
 
     def acknowledge(self, host: Host) -> None:
-        """Acknowledge what the mode permits: entries on all hosts in sync, or on so many that each election includes one."""
+        """Acknowledge the entries that the mode permits: entries on all hosts in sync, or on so many that each election
+        includes one of these."""
         lease = host.lease
         assert lease
         if not lease.agreed_hosts() or self.now(host) >= lease.valid_until():

@@ -1,5 +1,5 @@
-"""A cell whose hosts have their own copies of common/, on virtual time: shadows are added, removed, take over, hosts lose their
-power, files are replaced by older ones. For tests/property/test_masters.py and `make masters`.
+"""A cell whose hosts have their own copies of common/, on virtual time: shadows are added, removed and take over, hosts lose
+their power, files are replaced by older versions. For tests/property/test_masters.py and `make masters`.
 
 The decisions are made by the product: the exchange of files, the lease, the choice of voters, and the check before a qmaster
 serves; simulated are the hosts, the clock and the network between them, which loses nothing. Each second checks that no two hosts
@@ -49,7 +49,7 @@ class Spool:
 
 @dataclass(eq=False)
 class Participant:
-    """A running qmaster or shadow. `alone`: it needs no other vote."""
+    """A running qmaster or shadow. `alone`: the master needs no other vote."""
 
     alone: bool
     wants: bool
@@ -83,7 +83,7 @@ def list_files(host: Host) -> dict[str, str]:
 
 
 def latest(host: Host) -> VoteRecord:
-    """The latest vote record of a host in either role: it is one voter."""
+    """The latest vote record of a host, which is one voter in both roles."""
     return max(host.participant_record, host.record, key=lambda record: (record.epoch, record.version))
 
 
@@ -335,7 +335,7 @@ class World:
         host.spool = Spool(host.spool.incarnation, number, host.spool.voters)
 
     def resign(self, host: Host, successor: str = "") -> None:
-        """Release the lease, if there is one, or stop serving."""
+        """Release the lease, if the host holds it, or stop serving."""
         if host.participant and host.participant.lease:
             lease, host.participant.lease = host.participant.lease, None
             self.request_votes(host, lease, lease.give_up(successor))

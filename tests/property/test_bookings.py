@@ -78,7 +78,7 @@ def booked(state: State) -> dict[tuple[str, str], float]:
 
 
 def perform(cell: Cell, what: str, value: Any, more: Any) -> None:
-    """One step; what cannot be done now is left out."""
+    """One step; an impossible step is left out."""
     cell.now += 1
     running = sorted(cell.running)
     jobs = sorted(cell.state.jobs)

@@ -28,12 +28,12 @@ HOSTS = st.tuples(FIRST, characters(ascii_lowercase + digits, 0, 8), DOMAINS).ma
 NUMBERS = st.integers(0, 9999999).map(str)
 TIMES = st.one_of(NUMBERS, st.sampled_from(["INFINITY", "1::1", "24:0:10", "0x10"]))
 FINITE_TIMES = st.one_of(NUMBERS, st.sampled_from(["::5", "00:00:60"]))
-MEMORY = st.builds(lambda number, letter: f"{number}{letter}", NUMBERS, st.sampled_from(["", "k", "K", "M", "G", "T"]))
+MEMORY = st.builds(lambda number, suffix: f"{number}{suffix}", NUMBERS, st.sampled_from(["", "k", "K", "M", "G", "T"]))
 BOOLEANS = st.sampled_from(["TRUE", "FALSE", "true", "0", "y"])
 COMMANDS = st.one_of(
     st.just("NONE"),
     st.lists(characters("".join(map(chr, {*range(33, 127)} - {*b"$\\[]"})), 1, 30), max_size=9)
-    .map(lambda words: " ".join(["/bin/x", *words]))
+    .map(lambda arguments: " ".join(["/bin/x", *arguments]))
     # a comma at the end begins another value
     .filter(lambda text: not text.endswith(",")),
 )
@@ -117,7 +117,7 @@ VALUES: dict[str, dict[str, st.SearchStrategy[str]]] = {
     },
     "resource_quota": {
         "name": NAMES,
-        "description": st.lists(NAMES, max_size=20).map(lambda words: f'"{" ".join(words)}"' if words else "NONE"),
+        "description": st.lists(NAMES, max_size=20).map(lambda arguments: f'"{" ".join(arguments)}"' if arguments else "NONE"),
         "limit": st.lists(
             st.builds(
                 lambda users, hosts, limit: f"users {users} hosts {{{hosts}}} to {limit}",

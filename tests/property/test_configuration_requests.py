@@ -43,12 +43,12 @@ def _cell() -> State:
 STATE = _cell()
 SNAPSHOT = STATE.snapshot()
 EXISTING = [(kind, name, text) for kind, found in STATE.objects.items() for name, text in sorted(found.items())[:4]]
-WORDS = st.sampled_from(
+TOKENS = st.sampled_from(
     "NONE all.q @allhosts @r h1 h8 nohost 1 -1 0 slots=3 s=1 arch=lx [h1=1] [h1=2],[h1=3] 1,[@allhosts=2],[@r=3] [@no=1] "
     "1,[h1 TRUE 0:0:60 1G INFINITY x,y @a/b {} { } \\ \" $num_proc /bin/sh SIGKILL slots=2(all.q:1:sr) mon=0-24=off "
     "users {*} to a=$b*2 arch=lx&(num_proc>1 id=0 . .. global template YES <= EXCL".split(" ")
 )
-TEXT = WORDS | st.text(max_size=20) | st.lists(WORDS, max_size=4).map(" ".join) | st.lists(WORDS, max_size=3).map(",".join)
+TEXT = TOKENS | st.text(max_size=20) | st.lists(TOKENS, max_size=4).map(" ".join) | st.lists(TOKENS, max_size=3).map(",".join)
 GOOD = {
     "hostlist": ["h1", "@allhosts h8", "NONE", "@r h2"],
     "slots": ["3", "1,[h1=2]", "1,[@allhosts=2],[@r=3]", "[h2=7]"],
@@ -104,7 +104,7 @@ def mutated(draw: st.DrawFn) -> tuple[str, str, Entries]:
 
 
 def _decide(name: str, /, **fields: object) -> Decision:
-    """Decide as the qmaster does; whatever comes, the state is what it was, and a refusal has a reason and no events."""
+    """Decide as the qmaster does; the state stays unchanged, and a refusal has a reason and no events."""
     try:
         request = decode_request(name, msgspec.json.encode(fields))
     except msgspec.DecodeError as error:
@@ -120,7 +120,7 @@ def _decide(name: str, /, **fields: object) -> Decision:
 
 
 def _accepted(decision: Decision) -> State:
-    """The state after a decision; applying it, and what follows from it, cannot fail."""
+    """The state after a decision; its events and the events of the rules must apply."""
     after = load_state(State(decode_snapshot(SNAPSHOT)))
     for event in decision.events:
         apply(after, event)

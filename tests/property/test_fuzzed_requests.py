@@ -12,7 +12,7 @@ from tests.fuzz.in_process import Fuzzer
 
 REQUESTS = 15_000
 SLOW_S = 10.0
-"""Processor time, a hundred times what `make fuzz` allows: this is not the place to measure."""
+"""Processor time, a hundred times the limit of `make fuzz`, since this test measures nothing."""
 
 
 @pytest.mark.statement("GD-10")

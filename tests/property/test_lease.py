@@ -1,7 +1,7 @@
-"""The laws of the lease: never two leaders, and never one without an acknowledged change; and each breach of a rule is detected.
+"""The laws of the lease: never two leaders, never a leader without an acknowledged change; and each breach of a rule is detected.
 
 Random histories from a seed (tests/property/lease_world.py), so that a failure can be replayed. With an even seed the holder
-acknowledges what a majority has, with an odd one what all hosts in sync have.
+acknowledges entries of a majority, with an odd seed entries of all hosts in sync.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class NoPosition(Voter):
 
 
 class AnyEpoch(Voter):
-    """Grants earlier epochs than the recorded one."""
+    """Grants epochs earlier than the recorded epoch."""
 
     def _refusal_reason(self, request: VoteRequest, now: float, position: tuple[int, int]) -> str:
         return super()._refusal_reason(replace(request, epoch=self.record.epoch + 1), now, position)

@@ -33,13 +33,13 @@ ODD = st.one_of(st.sampled_from(SOUND), st.text(st.characters(codec="utf-8", exc
 
 
 def option_lists(names: frozenset[str]) -> st.SearchStrategy[list[str]]:
-    """Words of some of these options: lists that are sound, and lists with any values and with too many words."""
+    """Arguments of some of these options: valid lists, and lists with any values and with too many elements."""
     options = [QSUB[name] for name in sorted(names)]
-    fitting = [words for option in options for words in _forms(option) if outcome(of_command_line, words, "") != "refused"]
-    assert {words[0] for words in fitting} == {option.name for option in options}, "each has a sound form"
+    fitting = [tokens for option in options for tokens in _forms(option) if outcome(of_command_line, tokens, "") != "refused"]
+    assert {tokens[0] for tokens in fitting} == {option.name for option in options}, "each has a sound form"
     sound = st.lists(st.sampled_from(fitting), max_size=6)
     odd = st.builds(lambda option, values: [option.name, *values], st.sampled_from(options), st.lists(ODD, max_size=2))
-    return st.one_of(sound, sound, st.lists(odd, max_size=3)).map(lambda parts: [word for words in parts for word in words])
+    return st.one_of(sound, sound, st.lists(odd, max_size=3)).map(lambda parts: [part for tokens in parts for part in tokens])
 
 
 def _forms(option: Option) -> list[list[str]]:
@@ -52,57 +52,57 @@ def folded(sources: list[Source], command: str = "qsub") -> dict[str, Any]:
     return target.request
 
 
-def of_command_line(words: list[str], line: str) -> dict[str, Any]:
-    return folded([[line_settings(split_words(DEFAULTS), "", QSUB)], [line_settings(words, "", QSUB)]])
+def of_command_line(tokens: list[str], line: str) -> dict[str, Any]:
+    return folded([[line_settings(split_words(DEFAULTS), "", QSUB)], [line_settings(tokens, "", QSUB)]])
 
 
-def of_file(words: list[str], line: str) -> dict[str, Any]:
+def of_file(tokens: list[str], line: str) -> dict[str, Any]:
     return folded([[line_settings(split_words(DEFAULTS), "", QSUB)], file_settings(line, "f", QSUB, strict=True)])
 
 
-def of_option_file(words: list[str], line: str) -> dict[str, Any]:
+def of_option_file(tokens: list[str], line: str) -> dict[str, Any]:
     settings, _ = read_options(["-@", "f"], QSUB)
     expanded = with_option_files(settings, QSUB, {"f": line}.__getitem__)
     return folded([[line_settings(split_words(DEFAULTS), "", QSUB)], [expanded]])
 
 
-def of_script(words: list[str], line: str) -> dict[str, Any]:
+def of_script(tokens: list[str], line: str) -> dict[str, Any]:
     script = f"#!/bin/sh\n#$ {line}\ntrue\n".encode()
     return folded([[line_settings(split_words(DEFAULTS), "", QSUB)], script_settings(script, "#$", "s", QSUB)])
 
 
-def of_native(words: list[str], line: str) -> dict[str, Any]:
+def of_native(tokens: list[str], line: str) -> dict[str, Any]:
     return fold_native({"native": line, "cwd": HERE}, NOW).request
 
 
 READERS: tuple[Callable[[list[str], str], dict[str, Any]], ...] = (of_command_line, of_file, of_option_file, of_script, of_native)
 
 
-def outcome(read: Callable[[list[str], str], dict[str, Any]], words: list[str], line: str) -> dict[str, Any] | str:
+def outcome(read: Callable[[list[str], str], dict[str, Any]], tokens: list[str], line: str) -> dict[str, Any] | str:
     """The request, or that there is none: any other exception is a fault."""
     try:
-        return read(words, line)
+        return read(tokens, line)
     except OptionError:
         return "refused"
 
 
 @pytest.mark.statement("SB-2", "SB-3", "DM-2")
 @settings(max_examples=400, deadline=None)
-@given(words=option_lists(frozenset(option.name for option in QSUB.values()) - APART))
-def test_all_readers_read_the_same(words: list[str]) -> None:
-    line = " ".join(f"'{word}'" for word in words)
-    expected = outcome(of_command_line, words, line)
+@given(tokens=option_lists(frozenset(option.name for option in QSUB.values()) - APART))
+def test_all_readers_read_the_same(tokens: list[str]) -> None:
+    line = " ".join(f"'{part}'" for part in tokens)
+    expected = outcome(of_command_line, tokens, line)
     for read in READERS:
-        assert outcome(read, words, line) == expected, read.__name__
+        assert outcome(read, tokens, line) == expected, read.__name__
 
 
 @pytest.mark.statement("SO-1", "SO-3")
 @settings(max_examples=300, deadline=None)
-@given(words=option_lists(frozenset(QSUB.keys() & QALTER.keys()) - APART - OF_NEW_JOBS))
-def test_qalter_asks_for_what_qsub_asks_for(words: list[str]) -> None:
+@given(tokens=option_lists(frozenset(QSUB.keys() & QALTER.keys()) - APART - OF_NEW_JOBS))
+def test_qalter_asks_for_what_qsub_asks_for(tokens: list[str]) -> None:
     def read(command: str) -> dict[str, Any] | str:
         options = options_of(command, SUBMIT_OPTIONS)
-        return outcome(lambda words, _: folded([[line_settings(words, "", options)]], command), words, "")
+        return outcome(lambda tokens, _: folded([[line_settings(tokens, "", options)]], command), tokens, "")
 
     assert read("qsub") == read("qalter")
 

@@ -112,7 +112,7 @@ def job_fields(drawn: dict[str, Any]) -> dict[str, Any]:
 
 
 def perform(cluster: Cluster, action: str, value: Any) -> None:
-    """One random step; what cannot be done now is left out."""
+    """One random step; an impossible step is left out."""
     running = [
         (job.id, task.id, task) for job in cluster.state.jobs.values() for task in job.tasks.values() if task.granted
     ]
@@ -176,7 +176,7 @@ def overbooked(before: dict[tuple[str, str], float], state: State) -> list[str]:
 
 
 def over_quota(before: dict[Bucket, dict[str, float]], state: State) -> list[str]:
-    """Rules whose limit is exceeded by more than it was before; the sums must be those of a new count."""
+    """Rules whose limit is exceeded by more than before; the sums must equal a new count."""
     recounted = QuotaBook(state)
     recounted.rebuild()
     assert {key: pytest.approx(sums) for key, sums in recounted.used.items()} == state.quotas.used
@@ -219,7 +219,7 @@ def test_no_order_ever_overbooks_anything(actions: list[tuple[str, Any]]) -> Non
 
 
 def check_orders(state: State, orders: Orders) -> None:
-    """The check by the receiver of orders: each still fits after the previous ones."""
+    """The check by the receiver of orders: each order still fits after the previous orders."""
     config_snapshot, ledger = PlacementConfig(state), Ledger(state)
     for start in orders.starts:
         request = Request.of(config_snapshot, state.jobs[start.job_id])

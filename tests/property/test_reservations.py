@@ -1,7 +1,7 @@
 """Random reservations, jobs, failures and repairs: no resource is ever overbooked at any moment.
 
-The check knows nothing of time lines or ledgers: it adds up, for each moment at which anything begins, what running jobs
-and reservations hold there, and compares with what is configured.
+The check uses no time lines or ledgers: it adds up, for each moment at which anything starts, the use of running jobs and
+reservations, and compares the sum with the configuration.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class World:
         self.cell.admin("change_states", action=action, what="queue", targets=[f"all.q@{host}"])
 
     def end_what_is_over(self) -> None:
-        """Tasks at their run time limit, and those that are to be killed."""
+        """Tasks at their run time limit, and tasks that are to be killed."""
         state = self.cell.state
         limits = {start.key: start.time_limit or FOREVER for start in self.cell.starts}
         for key in list(self.cell.running):
@@ -146,7 +146,7 @@ def limit_of(job: Job) -> float:
 
 
 def holdings(cell: ReservingCell) -> Iterator[Holding]:
-    """What is held, by whom ever, from now on."""
+    """All bookings from now on, by jobs and reservations."""
     state = cell.state
     for job in state.jobs.values():
         for task in job.tasks.values():
@@ -185,9 +185,9 @@ def capacity(what: str) -> float:
 
 
 def check(cell: ReservingCell, latest: float) -> None:
-    """No moment from now on is given away twice, the jobs of a reservation keep to what it holds, closed queues are closed.
+    """No moment from now on is booked twice, the jobs of a reservation stay within it, closed queues are closed.
 
-    latest: the latest time that it ever was; what was healed had to be open from then on only.
+    latest: the latest time so far; a healed reservation had to be open from then on only.
     """
     held = [holding for holding in holdings(cell) if holding[1] > cell.now]
     for moment in {max(cell.now, begin) for begin, _, _, _ in held}:
@@ -236,7 +236,7 @@ def test_no_moment_is_given_away_twice(tmp_path: Path, seed: int) -> None:
 _READ = PlacementConfig.read
 
 
-def _capacity_for_everybody(config_snapshot: PlacementConfig, holder: Holder) -> Capacity:
+def _total_capacity(config_snapshot: PlacementConfig, holder: Holder) -> Capacity:
     capacity = _READ(config_snapshot, holder)
     shared = capacity.with_amounts(capacity.consumables)
     shared.exclusives = []
@@ -253,7 +253,7 @@ BUGS: dict[str, tuple[int, object, str, object]] = {
         5, AdvanceReservation, "holds_from",
         property(lambda self: self.start_time),
     ),
-    "nobody is alone": (0, PlacementConfig, "read", _capacity_for_everybody),
+    "nobody is alone": (0, PlacementConfig, "read", _total_capacity),
 }
 
 

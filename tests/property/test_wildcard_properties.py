@@ -1,4 +1,4 @@
-"""Patterns mean what those of fnmatch mean, and a match costs no more than its string and its pattern are long."""
+"""Patterns have the meaning of fnmatch, and the cost of a match is bounded by the lengths of its string and its pattern."""
 
 from __future__ import annotations
 

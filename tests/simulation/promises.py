@@ -1,6 +1,6 @@
-"""What users were told: the requests of a simulated cell that were acknowledged, and those that were only asked.
+"""The acknowledged requests of a simulated cell, and the requests without an answer.
 
-Owns this knowledge, which no fault reaches. What must follow from it `rules` says. Called by `users`, which ask, and by `rules`.
+Owns this knowledge, which no fault reaches. `rules` checks their consequences. Called by `users`, which ask, and by `rules`.
 """
 
 from __future__ import annotations
@@ -10,39 +10,39 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Altered:
-    """A value that users change. `may_be`: what it may be, by what they were told; one value once a change was acknowledged, and
-    nobody had asked for another meanwhile."""
+    """A value that users change. `may_be`: the values that it may have, by the answers so far; one value once a change was
+    acknowledged and no other request is open."""
 
     may_be: set[str]
     asked: int = 0
     _alone: bool = True
 
     def ask(self, value: str) -> None:
-        """A change was asked for."""
+        """A user has requested a change."""
         self._alone = not self.asked
         self.asked += 1
         self.may_be.add(value)
 
-    def told(self, value: str, done: bool) -> None:
-        """It was answered, or cannot arrive any more."""
+    def answered(self, value: str, done: bool) -> None:
+        """The request was answered, or can no longer arrive."""
         self.asked -= 1
         if done and self._alone:
             self.may_be = {value}
 
 
 @dataclass
-class Wish:
-    """A job as it was asked for. Its name tells it from others before its number is known: `j` and the place in the list.
+class JobRequest:
+    """The request for a job. Its name identifies it before its number is known: `j` and the place in the list.
 
-    `id`: 0 until it is acknowledged. `tasks`: their numbers.
-    `after`: wishes whose jobs it waits for. `held`: with a hold; `released`: somebody has asked to take that off.
-    `fleeting`: it is gone if it cannot begin at once. `deleting`: somebody has asked for that; `deleted`: and was told so.
-    `account`: what qalter changes. `over`: it is gone.
+    `id`: 0 until it is acknowledged. `tasks`: their numbers. `after`: requests whose jobs it waits for. `held`: with a hold;
+    `released`: a user has requested the release of the hold. `fleeting`: the job is removed if it cannot start at once.
+    `deleting`: a user has requested its deletion; `deleted`: the deletion was acknowledged. `account`: the field that qalter
+    changes. `over`: the job is gone.
     """
 
     name: str
     tasks: tuple[int, ...] = (1,)
-    after: list[Wish] = field(default_factory=list)
+    after: list[JobRequest] = field(default_factory=list)
     held: bool = False
     released: bool = False
     concurrency: int = 0
@@ -58,7 +58,8 @@ class Wish:
 
 @dataclass
 class Reserved:
-    """A reservation that was acknowledged. `ends`: when it may end at the earliest; `deleting`: somebody has asked for that."""
+    """A reservation that was acknowledged. `ends`: the earliest time of its end; `deleting`: a user has requested its
+    deletion."""
 
     id: int
     ends: float
@@ -71,24 +72,24 @@ class Reserved:
 class Promises:
     """`number`: an attribute of the queue. `acknowledged`, `refused`, `in_doubt`: requests."""
 
-    wishes: dict[str, Wish] = field(default_factory=dict)
+    requests: dict[str, JobRequest] = field(default_factory=dict)
     reserved: dict[int, Reserved] = field(default_factory=dict)
     number: Altered = field(default_factory=lambda: Altered({"0"}))
     acknowledged: int = 0
     refused: int = 0
     in_doubt: int = 0
 
-    def wish(self) -> Wish:
-        made = Wish(f"j{len(self.wishes) + 1}")
-        self.wishes[made.name] = made
+    def new_request(self) -> JobRequest:
+        made = JobRequest(f"j{len(self.requests) + 1}")
+        self.requests[made.name] = made
         return made
 
     @property
-    def known(self) -> list[Wish]:
+    def known(self) -> list[JobRequest]:
         """Jobs of which a user knows the number."""
-        return [wish for wish in self.wishes.values() if wish.id]
+        return [request for request in self.requests.values() if request.id]
 
     @property
-    def there(self) -> list[Wish]:
-        """Of these the ones that may still be there."""
-        return [wish for wish in self.wishes.values() if wish.id and not wish.over]
+    def there(self) -> list[JobRequest]:
+        """The jobs and reservations of these that may still be there."""
+        return [request for request in self.requests.values() if request.id and not request.over]

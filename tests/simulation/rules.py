@@ -1,7 +1,7 @@
-"""What must hold in a simulated cell, between any two steps and at its end: one method a rule.
+"""The rules of a simulated cell, between any two steps and at its end: one method a rule.
 
-Owns the judgement, from three sides: the state of the master, what users were told (`Promises`), and what began on hosts. A rule
-that is broken raises `Breach`. Changes nothing. Called by the simulation.
+Defines the verdict from three sources: the state of the master, the acknowledged requests (`Promises`), and the starts on
+hosts. A rule that is broken raises `Breach`. Changes nothing. Called by the simulation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gridengine.state.state import State, decode_snapshot
 from gridengine.state.volatile import carry_over
 from gridengine.usage.accounting import AccountingRecord
 from gridengine.values.task_key import SlaveKey, TaskKey
-from tests.simulation.promises import Promises, Wish
+from tests.simulation.promises import JobRequest, Promises
 from tests.simulation.simulated_host import SimulatedHost
 
 LICENCES = 3
@@ -42,12 +42,12 @@ def hold(rule: str, holds: object, what: object = "") -> None:
 
 
 class Rules:
-    """`master`: the one that lives, or None. `begun`: the tries that began on hosts, and where. `checks`: how many there were.
-    `broken`: what was found while the program ran, which may have caught it.
+    """`master`: the running master, or None. `begun`: the tries that began on hosts, and where. `checks`: how many there were.
+    `broken`: the breaches found while the program ran, which may have caught the exception.
     """
 
     def __init__(self, promises: Promises, latest: Callable[[], float]) -> None:
-        """latest: what the clock of the master has ever said, at most."""
+        """latest: the highest time that the clock of the master has shown."""
         self._promises, self._latest = promises, latest
         self.master: Master | None = None
         self.begun: dict[TaskKey, str] = {}
@@ -58,7 +58,7 @@ class Rules:
         self._checked: tuple[Master | None, int] = (None, -1)
         self._before: State | None = None
         self._numbers: dict[str, int] = {}
-        self._told: list[AccountingRecord] = []
+        self._recorded: list[AccountingRecord] = []
         self._died_writing = False
         self._attempts: Counter[tuple[int, int]] = Counter()
 
@@ -73,7 +73,8 @@ class Rules:
     # --- what is seen as it happens ------------------------------------------------------------------------
 
     def master_began(self, master: Master) -> None:
-        """One has read its spool. What the one before had announced, it knows; and nothing else, unless that died writing."""
+        """A master has read its spool. The master has every transaction that the previous master had announced, and no other,
+        unless the previous master died while writing."""
         with self._noted():
             self._compare(master)
         self._mirror.load([pack_state(master.state), pack_jobs(list(master.state.jobs.values()))])
@@ -101,7 +102,7 @@ class Rules:
         with self._noted():
             follows = self._mirror.advance(transaction.revision - 1, events)
             hold("mirror", follows, f"revision {transaction.revision} does not follow")
-        self._told += [record for _, _, record in transaction.accounting]
+        self._recorded += [record for _, _, record in transaction.accounting]
         for event in transaction.events:
             if isinstance(event, TaskDispatched):
                 self._tried(event.job_id, event.task_id, event.attempt)
@@ -115,18 +116,18 @@ class Rules:
             self._begins(host, start)
 
     def _begins(self, host: str, start: Start) -> None:
-        key, wish = start.key, self._promises.wishes.get(start.job.name)
+        key, request = start.key, self._promises.requests.get(start.job.name)
         hold("once", key not in self.begun, f"{key} begins on {host}, and began on {self.begun.get(key)}")
-        hold("invented", wish is not None, f"nobody asked for {start.job.name}")
-        if wish is None or isinstance(key, SlaveKey):
+        hold("invented", request is not None, f"no user requested {start.job.name}")
+        if request is None or isinstance(key, SlaveKey):
             self.begun[key] = host
             return
         state = self.master.state if self.master is not None else None
-        for before in wish.after:
+        for before in request.after:
             gone = state is None or before.id not in state.jobs
-            hold("order", gone, f"{wish.name} begins before {before.name} is over")
-        hold("hold", not wish.held or wish.released, f"{wish.name} begins, and nobody has released it")
-        hold("deleted", not (wish.deleted and wish.over), f"{wish.name} begins after it was deleted")
+            hold("order", gone, f"{request.name} begins before {before.name} is over")
+        hold("hold", not request.held or request.released, f"{request.name} begins, and no user has released it")
+        hold("deleted", not (request.deleted and request.over), f"{request.name} begins after it was deleted")
         earlier = [other for other in self.begun if other[:2] == key[:2] and len(other) == len(key)]
         hold("attempts", all(other[2] < key[2] for other in earlier), f"{key} begins after {earlier}")
         self.begun[key] = host
@@ -153,58 +154,60 @@ class Rules:
             hold("mirror", view is not None and view.state.snapshot() == state.snapshot(), "is not what the master is")
 
     def _amounts(self, state: State) -> None:
-        """Counted from the tasks alone: slots, licences, tasks of an array at a time, and what reservations hold."""
+        """Counted from the tasks alone: slots, licences, running tasks of an array, and the bookings of reservations."""
         slots: Counter[str] = Counter()
         licences = 0
         now = self._latest()
         begun = [one for one in state.reservations.values() if one.started and not one.ending and one.end_time > now]
         held = [] if self.clock_was_set else begun
         for job in state.jobs.values():
-            wish, placed = self._wish(job), job.placed
-            hold("concurrency", not wish.concurrency or len(placed) <= wish.concurrency, f"{wish.name}: {len(placed)} tasks")
+            request, placed = self._request_of(job), job.placed
+            fits = not request.concurrency or len(placed) <= request.concurrency
+            hold("concurrency", fits, f"{request.name}: {len(placed)} tasks")
             for task in placed:
                 for grant in task.granted:
                     slots[grant.instance] += 0 if job.ar else grant.slots  # in a window that ends one may linger
-                licences += 0 if job.ar else wish.licences * task.slots
+                licences += 0 if job.ar else request.licences * task.slots
         for one in held:
             for grant in one.granted:
                 slots[grant.instance] += grant.slots
             licences += one.slots if "lic" in one.resources else 0
         for instance, taken in slots.items():
-            room = state.configs[instance].slots
-            hold("slots", taken <= room, f"{taken} of {room} slots are taken in {instance}")
+            limit = state.configs[instance].slots
+            hold("slots", taken <= limit, f"{taken} of {limit} slots are taken in {instance}")
         hold("licences", licences <= LICENCES, f"{licences} of {LICENCES} licences are taken")
 
-    def _wish(self, job: Job) -> Wish:
-        wish = self._promises.wishes.get(job.name)
-        hold("invented", wish is not None, f"job {job.id} {job.name}")
-        assert wish is not None
+    def _request_of(self, job: Job) -> JobRequest:
+        request = self._promises.requests.get(job.name)
+        hold("invented", request is not None, f"job {job.id} {job.name}")
+        assert request is not None
         number = self._numbers.setdefault(job.name, job.id)
-        hold("doubled", number == job.id and wish.id in (0, job.id), f"{job.name} is job {job.id}, and job {wish.id or number}")
-        return wish
+        single = number == job.id and request.id in (0, job.id)
+        hold("doubled", single, f"{job.name} is job {job.id}, and job {request.id or number}")
+        return request
 
     def _kept(self, master: Master) -> None:
-        """Jobs that were acknowledged are there, as altered, or accounted for; of those that were deleted nothing waits."""
+        """Acknowledged jobs are there, as altered, or have an accounting record; no deleted job is waiting."""
         jobs = master.state.jobs
-        for wish in self._promises.there:
-            job = jobs.get(wish.id)
+        for request in self._promises.there:
+            job = jobs.get(request.id)
             if job is None:
-                self._is_over(master, wish)
+                self._is_over(master, request)
                 continue
-            hold("lost", job.name == wish.name, f"job {wish.id} is {job.name}, not {wish.name}")
-            hold("alteration", job.account in wish.account.may_be, f"{wish.name} has {job.account}: {wish.account}")
-            hold("deleted", not (wish.deleted and job.pending), f"{wish.name} was deleted and waits")
+            hold("lost", job.name == request.name, f"job {request.id} is {job.name}, not {request.name}")
+            hold("alteration", job.account in request.account.may_be, f"{request.name} has {job.account}: {request.account}")
+            hold("deleted", not (request.deleted and job.pending), f"{request.name} was deleted and waits")
         for job in jobs.values():
-            hold("deleted", not self._wish(job).over, f"job {job.id} is there again")
+            hold("deleted", not self._request_of(job).over, f"job {job.id} is there again")
 
-    def _is_over(self, master: Master, wish: Wish) -> None:
-        wish.over = True
-        records = master.spool.accounted.records([wish.id])
+    def _is_over(self, master: Master, request: JobRequest) -> None:
+        request.over = True
+        records = master.spool.accounted.records([request.id])
         ended = {int(record.task_number) or 1 for _, record in records if record.pe_taskid == "NONE"}
-        missing = set(wish.tasks) - ended
-        window = master.state.reservations.get(wish.reservation)
-        nothing = wish.deleting or wish.fleeting or (wish.reservation and (window is None or window.ending))
-        hold("lost", not missing or nothing or master.pending, f"{wish.name} is gone, without records of its tasks {missing}")
+        missing = set(request.tasks) - ended
+        window = master.state.reservations.get(request.reservation)
+        nothing = request.deleting or request.fleeting or (request.reservation and (window is None or window.ending))
+        hold("lost", not missing or nothing or master.pending, f"{request.name} is gone, without records of its tasks {missing}")
 
     def _reservations(self, state: State) -> None:
         for one in self._promises.reserved.values():
@@ -240,11 +243,11 @@ class Rules:
             hold("accounting", count == 1, f"task {job}.{task} has succeeded {count} times")
         for key, count in tries.items():  # one that is given back before it began has none
             hold("accounting", count <= self._attempts[key], f"task {key}: {count} records of {self._attempts[key]} tries")
-        lost = Counter(self._told) - Counter(records)
-        hold("accounting", not lost, f"told, and not there: {lost}")
-        untold = Counter(records) - Counter(self._told)
-        hold("accounting", not untold or self._died_writing, f"there, and never told: {untold}")
-        for wish in self._promises.known:
-            if not (wish.deleting or wish.fleeting or wish.reservation):
-                missing = [task for task in wish.tasks if not tries[wish.id, task]]
-                hold("accounting", not missing, f"{wish.name}: no record of tasks {missing}")
+        lost = Counter(self._recorded) - Counter(records)
+        hold("accounting", not lost, f"announced, and not there: {lost}")
+        surplus = Counter(records) - Counter(self._recorded)
+        hold("accounting", not surplus or self._died_writing, f"there, and never announced: {surplus}")
+        for request in self._promises.known:
+            if not (request.deleting or request.fleeting or request.reservation):
+                missing = [task for task in request.tasks if not tries[request.id, task]]
+                hold("accounting", not missing, f"{request.name}: no record of tasks {missing}")

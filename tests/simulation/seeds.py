@@ -1,6 +1,6 @@
-"""Many seeds, one after the other in each of some processes, and what they came to.
+"""Many seeds, in sequence in each of some processes, and their results.
 
-Owns the counting and the word about progress. Called by `python -m tests.simulation` and by the tests.
+Defines the counts and the progress line. Called by `python -m tests.simulation` and by the tests.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tests.garbage import collect_garbage, collect_garbage_rarely
 from tests.simulation.simulation import STEPS, Simulation
 
 CHUNK = 5
-"""Seeds that a process does between two words about them."""
+"""Seeds of one piece of work of a process."""
 PROGRESS_S = 10.0
 
 
 @dataclass
 class Record:
-    """What a number of seeds came to."""
+    """The results of a number of seeds."""
 
     seeds: int = 0
     counts: Counter[str] = field(default_factory=Counter)
@@ -38,8 +38,8 @@ class Record:
         return self
 
 
-def carried_out(place: Path, seed: int, steps: int = STEPS) -> tuple[Simulation, str]:
-    """One seed; which rule was broken, "" for none."""
+def run_seed(place: Path, seed: int, steps: int = STEPS) -> tuple[Simulation, str]:
+    """Run one seed; return the simulation and the broken rule, "" for none."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     simulation = Simulation(place, seed)
@@ -53,16 +53,16 @@ def carried_out(place: Path, seed: int, steps: int = STEPS) -> tuple[Simulation,
 
 
 def _begin_process() -> None:
-    """The program stays, and what a seed leaves is collected behind some of them."""
+    """The program's objects stay, and the garbage of seeds is collected after a few of them."""
     collect_garbage()
     collect_garbage_rarely()
 
 
-def some(work: tuple[int, int, int]) -> Record:
-    """(first seed, one behind the last, steps of each)."""
+def run_chunk(work: tuple[int, int, int]) -> Record:
+    """Run a chunk: (first seed, the seed behind the last, steps of each)."""
     record, place = Record(), Path(mkdtemp(prefix="simulation-", dir=in_memory()))
     for seed in range(*work[:2]):
-        simulation, broken = carried_out(place / "cell", seed, work[2])
+        simulation, broken = run_seed(place / "cell", seed, work[2])
         record += Record(1, _counts(simulation), [broken] if broken else [])
     shutil.rmtree(place)
     gc.collect()
@@ -70,7 +70,7 @@ def some(work: tuple[int, int, int]) -> Record:
 
 
 def in_memory() -> str | None:
-    """A file system in memory, where there is one."""
+    """The directory of a file system in memory; None where the machine has none."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
@@ -88,15 +88,15 @@ def _chunks(first: int, seeds: int, steps: int) -> Iterator[tuple[int, int, int]
 
 
 def run(first: int, seeds: int, steps: int, processes: int) -> Record:
-    """All seeds, with a line about them now and then."""
+    """All seeds, with a progress line every PROGRESS_S."""
     record, began = Record(), time.monotonic()
-    said = began
+    reported_s = began
     with get_context("spawn").Pool(processes, _begin_process) as pool:
-        for part in pool.imap_unordered(some, _chunks(first, seeds, steps)):
+        for part in pool.imap_unordered(run_chunk, _chunks(first, seeds, steps)):
             record += part
             for line in part.broken:
                 print(line, flush=True)
-            if time.monotonic() > said + PROGRESS_S:
-                said = time.monotonic()
-                print(f"{record.seeds} of {seeds} seeds in {said - began:.0f} s, {len(record.broken)} broken", flush=True)
+            if time.monotonic() > reported_s + PROGRESS_S:
+                reported_s = time.monotonic()
+                print(f"{record.seeds} of {seeds} seeds in {reported_s - began:.0f} s, {len(record.broken)} broken", flush=True)
     return record

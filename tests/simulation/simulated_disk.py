@@ -1,9 +1,9 @@
-"""A disk below SQLite that is full, fails, or loses what it was not asked to keep.
+"""A disk below SQLite that is full, fails, or loses unsynced data.
 
-Owns a VFS over real files: it keeps what was written since the last sync, so that a power failure can take any of it back, in
-whole or in part; and it ends its process before any chosen write, so that a process can die in the middle of a commit. Files of
-a dead process take nothing any more. Must know nothing of the spool. Called by the simulation.
-Source: https://www.sqlite.org/atomiccommit.html, 2.0.
+Defines a VFS over real files: it keeps the writes since the last sync, so that a power failure can undo any of them, in whole
+or in part; and it ends its process before any chosen write, so that a process can die in the middle of a commit. Files of a
+dead process take nothing any more. Must know nothing of the spool. Called by the simulation. Source:
+https://www.sqlite.org/atomiccommit.html, 2.0.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Disk:
     _synced_texts: dict[Path, int] = field(default_factory=dict)
 
     def abandon(self) -> None:
-        """The process that had the files open is dead; what it has written stays."""
+        """The process that had the files open is dead; its writes stay."""
         self._life += 1
         self.writes_left = -1
 
     def lose_power(self, texts: list[Path]) -> None:
-        """What was not synced is lost, or not, or half of it. `texts`: files that are only appended to."""
+        """All, none or half of the unsynced writes are lost. `texts`: files that are only appended to."""
         self.abandon()
         for name, written in self._unsynced.items():
             if os.path.exists(name):
@@ -76,7 +76,7 @@ class Disk:
     def life(self) -> int:
         return self._life
 
-    def before(self, life: int, *, takes_room: bool) -> None:
+    def before(self, life: int, *, takes_space: bool) -> None:
         """A file is about to be changed. Raises apsw.Error."""
         if self.writes_left == 0 and life == self._life:
             self.abandon()
@@ -85,7 +85,7 @@ class Disk:
             raise apsw.IOError("its process is dead")
         if self.writes_left > 0:
             self.writes_left -= 1
-        if takes_room and self.full:
+        if takes_space and self.full:
             raise apsw.FullError("the disk is full")
 
     def note(self, name: str, offset: int, before: bytes, after: bytes) -> None:
@@ -98,7 +98,7 @@ class Disk:
 
 
 class _File(apsw.VFSFile):
-    """`None` for a disk: a file that nobody simulates."""
+    """`None` for a disk: a file that is not simulated."""
 
     def __init__(self, name: Any, flags: list[int], disk: Disk | None) -> None:
         super().__init__("unix", name, flags)
@@ -113,7 +113,7 @@ class _File(apsw.VFSFile):
 
     def xWrite(self, data: bytes, offset: int) -> None:
         if (disk := self._disk) is not None:
-            disk.before(self._life, takes_room=True)
+            disk.before(self._life, takes_space=True)
             size = super().xFileSize()
             known = max(0, min(len(data), size - offset))
             disk.note(self._name, offset, super().xRead(known, offset) if known else b"", bytes(data))
@@ -121,20 +121,20 @@ class _File(apsw.VFSFile):
 
     def xTruncate(self, size: int) -> None:
         if (disk := self._disk) is not None:
-            disk.before(self._life, takes_room=False)
+            disk.before(self._life, takes_space=False)
             disk.sync(self._name)  # what is cut off had been taken over elsewhere
         super().xTruncate(size)
 
     def xSync(self, flags: int) -> None:
         if (disk := self._disk) is not None:
-            disk.before(self._life, takes_room=False)
+            disk.before(self._life, takes_space=False)
             disk.sync(self._name)
         else:
             super().xSync(flags)
 
 
 class _Vfs(apsw.VFS):
-    """The default while it is there: whoever opens a file below `place` has it on `disk`."""
+    """The default VFS while it is there: a file opened below `place` is on `disk`."""
 
     def __init__(self, place: Path, disk: Disk) -> None:
         super().__init__("simulated", "unix", makedefault=True)
@@ -146,7 +146,7 @@ class _Vfs(apsw.VFS):
 
     def xDelete(self, filename: str, syncdir: bool) -> None:
         if filename.startswith(self._place):
-            self._disk.before(self._disk.life, takes_room=False)
+            self._disk.before(self._disk.life, takes_space=False)
             self._disk.sync(filename)
         super().xDelete(filename, syncdir)
 

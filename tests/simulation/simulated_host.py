@@ -1,7 +1,7 @@
 """An exec host as the simulation has it: the real reporter and record of tries, over jobs that are timers.
 
-Owns what `daemons.execd.tasks` promises: a start of a try that is or was here does nothing, an end is reported until it is
-acknowledged, jobs outlive the daemon, and a power failure takes all but the disk. Called by the simulation.
+Keeps the guarantees of `daemons.execd.tasks`: a start of an attempt that is or was here does nothing, an end is reported until
+it is acknowledged, jobs outlive the daemon, and a power failure leaves only the disk. Called by the simulation.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Work:
 
 
 class SimulatedHost:
-    """`working`: tasks that run; `ended`: ends that are not acknowledged. `begun(host, start)` is told of each try here."""
+    """`working`: running tasks; `ended`: ends that are not acknowledged. `begun(host, start)` is called for each attempt here."""
 
     def __init__(
         self, name: str, place: Path, loop: SimulatedLoop, network: Network, seed: int,
@@ -76,7 +76,7 @@ class SimulatedHost:
     # --- its life ------------------------------------------------------------------------------------------
 
     def start_actor(self) -> None:
-        """The daemon begins: what is on disk counts."""
+        """The daemon starts with the data on disk."""
         self.actor = Process(f"execd-{self.name}")
         self._orphans.clear()
         self.attempt_log = AttemptLog(self._place / f"tries.{self.name}", int(self._clock() * 1000))
@@ -97,7 +97,7 @@ class SimulatedHost:
         self._network.serve(self.name, self.actor, self)
 
     def power_off(self) -> None:
-        """Everything stops. Of what ran, or had ended and was not acknowledged, the disk may know."""
+        """Everything stops. The disk may have a record of tasks that ran, or had ended without acknowledgement."""
         self.actor.kill()
         self.machine.kill()
         crashed = {
@@ -199,7 +199,7 @@ class SimulatedHost:
         return self.working[key].start if key in self.working else self.ended[key][0]
 
     def _over(self, key: TaskKey) -> None:
-        """The time of a task has come; one that was suspended goes on until it is resumed."""
+        """A task reaches its end; a suspended task goes on until it is resumed."""
         work = self.working.get(key)
         if work is None:
             return
@@ -222,7 +222,7 @@ class SimulatedHost:
         return Ended(key, failed, status, start_time=work.began, end_time=self._clock(), usage=used)
 
     def _remove(self, keys: list[TaskKey]) -> None:
-        """They are over, and no late start may begin them again: that is noted first."""
+        """These tasks are over, and no late instruction may start them again: their attempts are recorded first."""
         here = {key: self._start_of(key) for key in keys if key in self._here()}
         if not here:
             return

@@ -1,7 +1,7 @@
 """An event loop whose clock is a number, and processes that live in it and can be killed between any two callbacks.
 
-Owns time and order: callbacks run as asyncio promises (first come, first served; timers when they are due), nothing waits, and
-what a dead process had planned never runs. Must know nothing of Grid Engine. Called by the simulation.
+Defines time and order: callbacks run as asyncio promises (in their order; timers when they are due), nothing waits, and
+callbacks of a dead process never run. Must know nothing of Grid Engine. Called by the simulation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_CALLBACKS = 100_000
 
 
 class Process:
-    """What runs in its `context`, and everything that this begins, dies with it."""
+    """Callbacks in its `context`, and all callbacks that they start, die with it."""
 
     def __init__(self, name: str) -> None:
         self.name, self.alive = name, True
@@ -34,7 +34,7 @@ class Process:
         return self.context.run(work, *arguments)
 
     def kill(self) -> None:
-        """As kill -9: nothing of it runs any more, not even what would tidy up."""
+        """As kill -9: none of its callbacks runs any more, not even cleanup."""
         self.alive = False
 
 
@@ -42,11 +42,11 @@ _PROCESS: ContextVar[Process] = ContextVar("process")
 
 
 class Killed(BaseException):
-    """Ends the callback in which a process has ended itself. Not an Exception: nobody may catch it and go on."""
+    """Ends the callback in which a process has ended itself. Not an Exception: no handler may catch it and go on."""
 
 
 class _Timer(asyncio.TimerHandle):
-    """Of a process, if it was called by one."""
+    """The callback's process, if a process scheduled it."""
 
     __slots__ = ("process",)
 
@@ -56,7 +56,7 @@ class _Timer(asyncio.TimerHandle):
 
 
 class SimulatedLoop(asyncio.AbstractEventLoop):
-    """`faults`: what callbacks and tasks of living processes have raised that nobody took."""
+    """`faults`: exceptions of callbacks and tasks of living processes that no code has handled."""
 
     def __init__(self) -> None:
         self.faults: list[BaseException] = []
@@ -78,7 +78,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
                 coroutine.close()
 
     def run_until(self, moment: float) -> None:
-        """Let time pass: carry out what is due until then."""
+        """Let time pass: run the callbacks that are due until then."""
         while True:
             self._run_ready()
             if not self._timers or self._timers[0][0] > moment:

@@ -1,7 +1,7 @@
-"""The master host of the simulation: the real service on its spool, the real scheduler, and who starts them again.
+"""The master host of the simulation: the real service on its spool, the real scheduler, and the supervisor that restarts them.
 
-Owns how both die and come back: between any two callbacks, before any write to the disk, with or without what was not synced.
-Called by the simulation.
+Defines the death and the restart of both: between any two callbacks, before any write to the disk, with or without the unsynced
+data. Called by the simulation.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 from tests.simulation.simulated_network import Network
 
 KEEP_JOURNAL = 25
-"""Transactions before a snapshot: so small that one is made now and then."""
+"""Transactions before a snapshot: few, so that a run writes several snapshots."""
 RESTART_S = (0.05, 0.7)
 Died = Callable[[str], None]
 
 
 class SimulatedMaster:
-    """`service`: the one that lives, None while there is none. `clock`: of its host, epoch seconds. `began(master)` is called
-    when one has read its spool, before it does anything; `died(how)` when one has died."""
+    """`service`: the running service, None while there is none. `clock`: of its host, epoch seconds. `began(master)` is called
+    when a master has read its spool, before any other step; `died(how)` when a master has died."""
 
     def __init__(
         self, place: Path, hosts: list[str], loop: SimulatedLoop, network: Network, dice: random.Random,
@@ -60,8 +60,8 @@ class SimulatedMaster:
     # --- lives ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin on what is on the disk; try again soon if that fails, as the supervisor does."""
-        self._bury()
+        """Start with the spool on disk; retry soon after a failure, as the supervisor does."""
+        self._finalise()
         process = self._process = Process("qmaster")
         try:
             service = process.run(self._made)
@@ -138,8 +138,8 @@ class SimulatedMaster:
         self.service = None
         self._loop.call_later(self._dice.uniform(*RESTART_S), self.start, context=self._loop.outside)
 
-    def _bury(self) -> None:
-        """Close what a dead one had open; its files take nothing any more, so this changes nothing."""
+    def _finalise(self) -> None:
+        """Close the files of a dead master; they accept no more writes, so closing changes nothing."""
         self.disk.abandon()
         if self._spool is not None:
             with suppress(apsw.Error, SpoolError):
@@ -153,4 +153,4 @@ class SimulatedMaster:
     def end(self) -> None:
         """The simulation is over."""
         self._process.kill()
-        self._bury()
+        self._finalise()

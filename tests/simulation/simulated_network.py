@@ -1,7 +1,7 @@
 """The network of the simulation: calls that are lost, doubled, delayed, and arrive when their sender has given them up or died.
 
-Owns the messages under way. Each pair of sides has dice of its own, so what befalls one call does not depend on the order in
-which others were made. Must know nothing of what is said. `broken` counts what went wrong. Called by the simulation.
+Owns the messages under way. Each pair of peers has dice of its own, so the fate of one call does not depend on the order of
+other calls. The network must not depend on the content of calls. `broken` counts the faults. Called by the simulation.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PATIENCE_S = 5.0
 
 
 class NoAnswer(Exception):
-    """The call was lost, or its answer; or nobody was there."""
+    """The call or its answer was lost, or the callee was not there."""
 
 
 class Network:
-    """`places`: who is where now. `cut`: names that nothing reaches, and from which nothing comes. `lossless`: all is well.
-    `calls`: how many were made."""
+    """`places`: the present process at each place. `cut`: names that nothing reaches, and from which nothing comes. `lossless`:
+    all is well. `calls`: how many were made."""
 
     def __init__(self, loop: SimulatedLoop, seed: int) -> None:
         self.places: dict[str, tuple[Process, Any]] = {}
@@ -47,7 +47,8 @@ class Network:
     async def call(
         self, caller: str, called: str, work: Callable[[Any], Awaitable[_Result]], patience_s: float = PATIENCE_S
     ) -> _Result:
-        """Have `work` done with whoever is there when the call arrives. Raises NoAnswer, and what the work raises."""
+        """Have `work` done with the process that is there when the call arrives. Raises NoAnswer, and the exceptions of the
+        work."""
         dice = self._dice.get((caller, called))
         if dice is None:
             dice = self._dice[caller, called] = random.Random(f"{self._seed} {caller} {called}")
@@ -84,7 +85,7 @@ class Network:
             return
         process, server = self.places.get(called, (None, None))
         if process is None or not process.alive:
-            self._settle(answer, NoAnswer(f"{called} is not there"))
+            self._resolve(answer, NoAnswer(f"{called} is not there"))
             return
         pair = caller, called
         self.broken["late"] += number < self._latest.get(pair, 0)
@@ -106,10 +107,10 @@ class Network:
         if self.cut & set(pair) or (not self.lossless and dice.random() < 0.04):
             self.broken["answers lost"] += 1
             return
-        self._loop.call_later(delay_s, partial(self._settle, answer, outcome), context=self._loop.outside)
+        self._loop.call_later(delay_s, partial(self._resolve, answer, outcome), context=self._loop.outside)
 
     @staticmethod
-    def _settle(answer: asyncio.Future[Any], outcome: Any) -> None:
+    def _resolve(answer: asyncio.Future[Any], outcome: Any) -> None:
         if answer.done() or isinstance(outcome, Killed):
             return
         if isinstance(outcome, BaseException):

@@ -1,6 +1,6 @@
 """A run of the simulation: one cell, one seed, a number of steps, and then a world in which everything works again.
 
-Owns the cell that a run begins with, what may happen in a step and how often, and the way to the end. The seed decides
+Defines the cell at the start of a run, the possible steps with their frequencies, and the way to the end. The seed decides
 everything, so a run can be repeated to the very step. Called by the tests, and by `python -m tests.simulation`.
 """
 
@@ -37,13 +37,13 @@ LONGEST_END_S = 400
 LONGEST_START_S = 30
 """Of a master, in a world in which everything works."""
 CALLS = 400
-"""Calls in a second, and at once, beyond which somebody answers answers."""
+"""Calls in a second, and at once, beyond which two processes answer each other in a loop."""
 
 Action = Callable[[], None]
 
 
 class Simulation:
-    """`trace`: a line for each thing that happened. `faults`: what was broken, and how often."""
+    """`trace`: a line for each thing that happened. `faults`: the injected faults, with their number."""
 
     def __init__(self, place: Path, seed: int) -> None:
         self.seed = seed
@@ -79,8 +79,8 @@ class Simulation:
             self._master_died,
         )
         try:
-            with self.loop, simulated(self._place, self.master.disk), _complaints(self.master.disk.synced) as complaints:
-                self._complaints = complaints
+            with self.loop, simulated(self._place, self.master.disk), _errors(self.master.disk.synced) as errors:
+                self._errors = errors
                 self.master.start()
                 self.hosts = {name: self._host(name) for name in HOSTS}
                 self._steps(steps)
@@ -100,12 +100,12 @@ class Simulation:
             self.pass_time(self.dice.choice(PAUSES_S))
 
     def pass_time(self, seconds: float) -> None:
-        """Let everybody work for so long, and see whether the rules hold."""
+        """Let all processes work for so long, and check the rules."""
         calls = self.network.calls
         self.loop.run_until(self.loop.time() + seconds)
         for fault in (*self.rules.broken, *self.loop.faults):
             raise fault if isinstance(fault, Breach) else Breach(f"no bugs: {fault!r}")
-        hold("no bugs", not self._complaints, self._complaints)
+        hold("no bugs", not self._errors, self._errors)
         self.rules.check()
         hold("calm", self.network.calls - calls <= CALLS + CALLS * seconds, "daemons call each other without end")
 
@@ -131,12 +131,12 @@ class Simulation:
         self.rules.check_end(self.hosts.values(), self._place)
 
     def _release(self) -> None:
-        """Take away what somebody has set and nobody has taken off."""
+        """Release holds, suspensions and errors that users have set and not released."""
         for action in ("enable", "unsuspend"):
             self._ask("change_states", action=action, what="queue", targets=["*"])
         self._ask("drain_hosts", hosts=HOSTS, end=True)
-        for wish in self.promises.wishes.values():
-            wish.released = True
+        for request in self.promises.requests.values():
+            request.released = True
         self._ask("hold_jobs", users=["*"], holds="u", release=True)
         self._ask("change_states", action="unsuspend", what="job", targets=["*"])
         self._ask("change_states", action="clear", what="job", targets=["*"])
@@ -167,7 +167,7 @@ class Simulation:
         return [*((self._begun(coroutine), weight) for coroutine, weight in asked), *broken]
 
     def _begun(self, coroutine: Callable[[], object]) -> Action:
-        """The action that begins what a user does."""
+        """The function that starts a user's action."""
 
         def begin() -> None:
             self.loop.create_task(coroutine(), context=self.loop.outside)  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ class Simulation:
         self.master.kill()
 
     def kill_master_writing(self) -> None:
-        """It dies before one of its next writes, or syncs."""
+        """The process dies before one of its next writes or syncs."""
         self.master.disk.writes_left = self.dice.randrange(40)
 
     def fail_master_power(self) -> None:
@@ -249,7 +249,7 @@ class Simulation:
             process.run(service.lose_nodes, {host.name})
 
     def set_clock(self) -> None:
-        """Somebody sets the clock of the master's host, in one of four cells: windows of time hold in the others alone."""
+        """Set the clock of the master's host, in one of four cells: time windows hold only in the other cells."""
         if self.seed % 4:
             return
         self.rules.clock_was_set = True
@@ -263,7 +263,7 @@ class Simulation:
 
 @cache
 def first_spool() -> bytes:
-    """The spool that every run begins with: the default cell, with what the jobs of the simulation need."""
+    """The spool at the start of every run: the default cell, with the objects that the jobs of the simulation need."""
     with TemporaryDirectory(prefix="simulation-") as name:
         cell = Cell(Path(name), hosts=HOSTS, slots=SLOTS)
         row = {**cell.state.kind("complex")["h_rt"], "name": "lic", "shortcut": "lic", "type": "INT", "default": "0"}
@@ -278,7 +278,7 @@ def first_spool() -> bytes:
         return (Path(name) / "spool.db").read_bytes()
 
 
-class _Complaints(logging.Handler):
+class _Errors(logging.Handler):
     """Errors that were logged with an exception: bugs that the program has survived."""
 
     def __init__(self) -> None:
@@ -291,9 +291,9 @@ class _Complaints(logging.Handler):
 
 
 @contextmanager
-def _complaints(synced: Callable[[Path], None]) -> Iterator[list[str]]:
-    """Nothing is logged meanwhile, but bugs are gathered; and no disk of this machine is waited for: `synced` is told instead."""
-    handler, root = _Complaints(), logging.getLogger()
+def _errors(synced: Callable[[Path], None]) -> Iterator[list[str]]:
+    """Nothing is logged meanwhile, but errors are collected; `synced` replaces each sync of this machine's disk."""
+    handler, root = _Errors(), logging.getLogger()
     handlers, level = root.handlers, root.level
     fsync, fdatasync = os.fsync, os.fdatasync
     root.handlers = [handler]

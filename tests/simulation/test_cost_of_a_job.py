@@ -16,7 +16,7 @@ JOBS = 40
 
 
 class Calm(Simulation):
-    """Nothing breaks; JOBS jobs of 10 ms are submitted, one every `apart_s`."""
+    """No faults; JOBS jobs of 10 ms are submitted, a job every `apart_s`."""
 
     def __init__(self, place: Path, apart_s: float) -> None:
         super().__init__(place, seed=1)
@@ -35,10 +35,10 @@ class Calm(Simulation):
         self.syncs = (self.master.disk.syncs - syncs) / JOBS
 
     async def _submitted(self) -> None:
-        wish = self.promises.wish()
-        answer = await self.users.ask("submit", name=wish.name, script_file="/bin/true", binary=True)
+        request = self.promises.new_request()
+        answer = await self.users.ask("submit", name=request.name, script_file="/bin/true", binary=True)
         assert answer is not None
-        wish.id = answer.data["job_id"]  # type: ignore[index,call-overload]
+        request.id = answer.data["job_id"]  # type: ignore[index,call-overload]
 
 
 @pytest.mark.parametrize(

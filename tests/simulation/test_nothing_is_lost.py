@@ -1,7 +1,7 @@
-"""A seeded simulation of the whole: the real service, scheduler and reporters, with lost and doubled messages, dead hosts, disks
-that are full or lose what was not synced, and processes that are killed between any two steps.
+"""A seeded simulation of the whole: the real service, scheduler and reporters, with lost and doubled messages, dead hosts,
+disks that are full or lose unsynced data, and processes that are killed between any two steps.
 
-A few seeds in each run of the tests; `make simulate` does as many as one has time for.
+A few seeds in each run of the tests; `make simulate` runs any number.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.seeds import carried_out
+from tests.simulation.seeds import run_seed
 from tests.simulation.simulation import Simulation
 
 SEEDS = range(12)
@@ -28,7 +28,7 @@ def test_nothing_is_lost_and_nothing_runs_twice(tmp_path: Path) -> None:
     faults: Counter[str] = Counter()
     messages: Counter[str] = Counter()
     for seed in SEEDS:
-        simulation, broken = carried_out(tmp_path / "cell", seed)
+        simulation, broken = run_seed(tmp_path / "cell", seed)
         assert not broken
         faults += simulation.faults
         messages += simulation.network.broken
@@ -38,15 +38,15 @@ def test_nothing_is_lost_and_nothing_runs_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [32, 200, 933, 1030, 1147, 1239, 1578, 1680, 1717, 5165])
 def test_seeds_that_once_showed_a_fault_show_none(tmp_path: Path, seed: int) -> None:
-    """docs/reliability.md says what each of them showed."""
-    _, broken = carried_out(tmp_path / "cell", seed)
+    """docs/reliability.md lists the finding of each."""
+    _, broken = run_seed(tmp_path / "cell", seed)
     assert not broken
 
 
 def test_a_seed_is_the_same_run_to_the_very_step(tmp_path: Path) -> None:
     traces = []
     for _ in range(2):
-        simulation, broken = carried_out(tmp_path / "cell", 4)
+        simulation, broken = run_seed(tmp_path / "cell", 4)
         assert not broken
         traces.append(simulation.trace)
     assert traces[0] == traces[1]
@@ -54,13 +54,13 @@ def test_a_seed_is_the_same_run_to_the_very_step(tmp_path: Path) -> None:
 
 
 def test_another_seed_is_another_run(tmp_path: Path) -> None:
-    one, other = (carried_out(tmp_path / "cell", seed, 20)[0] for seed in (1, 2))
+    one, other = (run_seed(tmp_path / "cell", seed, 20)[0] for seed in (1, 2))
     assert one.trace != other.trace
 
 
-def test_a_breach_says_seed_and_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_breach_names_seed_and_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it can be looked at."""
     monkeypatch.setattr(Simulation, "_actions", lambda self: [(self.fall_over, 1)])
     monkeypatch.setattr(Simulation, "fall_over", lambda self: self.loop.faults.append(ValueError("fell over")), raising=False)
-    simulation, broken = carried_out(tmp_path / "cell", 7, 20)
+    simulation, broken = run_seed(tmp_path / "cell", 7, 20)
     assert broken.startswith(f"seed 7, step {simulation.step}: no bugs:")

@@ -32,12 +32,12 @@ from gridengine.state import apply as apply_module
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.machines import configuration, job, reservation, task
 from gridengine.state.state import State
-from tests.simulation.seeds import carried_out
+from tests.simulation.seeds import run_seed
 from tests.simulation.simulation import first_spool
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 SEEDS = 25
-"""In how many seeds a bug is looked for, from the one on that is known to show it."""
+"""The number of seeds in which a bug is searched, from the seed on that is known to show it."""
 
 
 def _puts(owner: Any, name: str, value: Any) -> Plant:
@@ -53,9 +53,9 @@ def _leaks(patch: pytest.MonkeyPatch) -> None:
 
 
 def _leaves_behind(patch: pytest.MonkeyPatch) -> None:
-    """A host hears by two ways that a try is over which it still runs: each makes good what the other misses."""
-    told = effects.pending_effects
-    patch.setattr(batches, "pending_effects", lambda *all: (each for each in told(*all) if not isinstance(each, Forget)))
+    """A host learns by two messages that an attempt is over which it still runs; each makes up for the loss of the other."""
+    original = effects.pending_effects
+    patch.setattr(batches, "pending_effects", lambda *all: (each for each in original(*all) if not isinstance(each, Forget)))
 
     def unanswered(*arguments: Any, **named: Any) -> Standing:
         found = find_standing(*arguments, **named)
@@ -135,7 +135,7 @@ def _differs_in_a_mirror(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def sound() -> None:
-    """What all runs begin with is made before anything is planted."""
+    """The common start of all runs is made before any bug is planted."""
     first_spool()
 
 
@@ -145,7 +145,7 @@ def sound() -> None:
         pytest.param(_leaks, "invariants", 0, id="a requeued task keeps its slots booked"),
         pytest.param(_puts(AttemptLog, "is_current", lambda *_: True), "attempts|once", 5, id="instructions in any order"),
         pytest.param(_puts(ReportSequencer, "accept", lambda *_: True), "calm|once", 0, id="reports in any order"),
-        pytest.param(_leaves_behind, "left over", 5, id="a host is not told what it is to forget"),
+        pytest.param(_leaves_behind, "left over", 5, id="a host gets no instruction to forget"),
         pytest.param(_does_not_sync, "restored|lost|doubled", 2, id="the spool is not synced"),
         pytest.param(_goes_on_with_a_full_disk, "restored|lost|window|doubled", 3, id="a full disk"),
         pytest.param(_commits_piecemeal, "doubled|restored|lost", 0, id="a commit in pieces"),
@@ -161,7 +161,7 @@ def sound() -> None:
         pytest.param(_puts(job.PendingTasksDeleted, "durable", False), "deleted|restored|doubled", 0, id="a deletion is not"),
         pytest.param(_puts(reservation.ReservationGranted, "durable", False), "window|restored|ends", 0, id="no reservation is"),
         pytest.param(_differs_in_a_mirror, "mirror|restored", 2, id="a mirror is not what the master is"),
-        pytest.param(_puts(Dispatcher, "wake", lambda *_: None), "ends", 0, id="a host is told nothing"),
+        pytest.param(_puts(Dispatcher, "wake", lambda *_: None), "ends", 0, id="a host gets no instructions"),
         pytest.param(
             _puts(ReportSequencer, "is_first_of_life", lambda *_: True), "calm", 0, id="a host is configured again and again"
         ),
@@ -170,7 +170,7 @@ def sound() -> None:
 def test_a_planted_bug_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Plant, rules: str, seed: int) -> None:
     plant(monkeypatch)
     for each in range(seed, seed + SEEDS):
-        _, broken = carried_out(tmp_path / "cell", each)
+        _, broken = run_seed(tmp_path / "cell", each)
         if broken:
             assert broken.split(": ")[1] in rules.split("|"), broken
             return

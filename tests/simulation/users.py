@@ -1,7 +1,7 @@
-"""The users of a simulated cell: what they ask of it, over a network that loses answers, until they have one.
+"""The users of a simulated cell, who repeat each request until it is answered, over a network that loses answers.
 
 Owns the requests, each a coroutine of its own; a user who gets no answer asks again under the same key for a while, as commands
-do. What was acknowledged goes into `Promises`. Called by the simulation.
+do. `Promises` receives the acknowledged requests. Called by the simulation.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 
 from gridengine.protocols.gdi.requests import Answer, Caller
-from tests.simulation.promises import Altered, Promises, Reserved, Wish
+from tests.simulation.promises import Altered, JobRequest, Promises, Reserved
 from tests.simulation.simulated_network import LONG_S, Network, NoAnswer
 
 USERS = {"root": Caller("root", 0, "root", 0, "master"), "alice": Caller("alice", 1001, "users", 1001, "h1")}
 TRIES, PAUSE_S = 8, 0.5
 ARRAYS = {"": (1,), "1-4": (1, 2, 3, 4), "2-6:2": (2, 4, 6)}
-Told = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 #: of jobs, and how often they are submitted
@@ -30,14 +30,16 @@ KINDS = (
 
 
 class Users:
-    """`told(line)`: what they were answered. `clock`: theirs, epoch seconds."""
+    """`report(line)` receives a line for each answer. `clock`: theirs, epoch seconds."""
 
-    def __init__(self, network: Network, dice: random.Random, promises: Promises, clock: Callable[[], float], told: Told) -> None:
-        self._network, self._dice, self.promises, self._clock, self._told = network, dice, promises, clock, told
+    def __init__(
+        self, network: Network, dice: random.Random, promises: Promises, clock: Callable[[], float], report: Report
+    ) -> None:
+        self._network, self._dice, self.promises, self._clock, self._report = network, dice, promises, clock, report
         self._requests = 0
 
     async def ask(self, name: str, user: str = "alice", /, **fields: Any) -> Answer | None:
-        """Ask until there is an answer; None if it remains unknown what came of it."""
+        """Repeat the request until it is answered; None if its outcome remains unknown."""
         self._requests += 1
         number, body = self._requests, msgspec.json.encode(fields)
         for _ in range(TRIES):
@@ -48,17 +50,17 @@ class Users:
             except NoAnswer:
                 await asyncio.sleep(PAUSE_S)
                 continue
-            self._told(f"{number} {name} {fields.get('targets') or fields.get('name', '')}: {answer.status} {_first(answer)}")
+            self._report(f"{number} {name} {fields.get('targets') or fields.get('name', '')}: {answer.status} {_first(answer)}")
             if answer.status == 0:
                 self.promises.acknowledged += 1
             else:
                 self.promises.refused += 1
             return answer
-        self._told(f"{number} {name}: no answer")
+        self._report(f"{number} {name}: no answer")
         self.promises.in_doubt += 1
         return None
 
-    def _any(self) -> Wish | None:
+    def _any(self) -> JobRequest | None:
         known = self.promises.there
         return self._dice.choice(known) if known else None
 
@@ -69,80 +71,80 @@ class Users:
         dice = self._dice
         kind = dice.choices(*zip(*KINDS, strict=True))[0]
         fields: dict[str, Any] = {"rerun": dice.choice((None, True, False))}
-        wish = self.promises.wish()
+        request = self.promises.new_request()
         if kind == "array":
             fields["tasks"] = dice.choice(("1-4", "2-6:2"))
-            wish.tasks = ARRAYS[fields["tasks"]]
-            fields["task_concurrency"] = wish.concurrency = dice.choice((0, 1, 2))
+            request.tasks = ARRAYS[fields["tasks"]]
+            fields["task_concurrency"] = request.concurrency = dice.choice((0, 1, 2))
         elif kind == "parallel":
             fields |= {"pe": "mpi", "pe_range": dice.choice(("2", "2-4"))}
         elif kind == "licence":
-            wish.licences = dice.choice((1, 2, 3))
-            fields["hard"] = [f"lic={wish.licences}"]
+            request.licences = dice.choice((1, 2, 3))
+            fields["hard"] = [f"lic={request.licences}"]
         elif kind == "held":
-            fields["holds"], wish.held = "u", True
+            fields["holds"], request.held = "u", True
         elif kind == "after" and (before := self._any()):
             fields["hold_jid"] = [str(before.id)]
-            wish.after.append(before)
+            request.after.append(before)
         elif kind == "session":
             fields |= {"kind": "qrsh", "now": dice.choice((True, False))}
-            wish.fleeting = fields["now"]
+            request.fleeting = fields["now"]
         elif kind == "reserved" and self.promises.reserved:
-            fields["ar"] = wish.reservation = dice.choice(sorted(self.promises.reserved))
+            fields["ar"] = request.reservation = dice.choice(sorted(self.promises.reserved))
         if kind == "plain" and dice.random() < 0.5:
             fields["script"] = "#!/bin/sh\nwork\n"
         else:
             fields["binary"] = True
-        await self._submit(wish, fields)
+        await self._submit(request, fields)
 
-    async def _submit(self, wish: Wish, fields: dict[str, Any]) -> None:
-        answer = await self.ask("submit", name=wish.name, script_file="work", **fields)
+    async def _submit(self, request: JobRequest, fields: dict[str, Any]) -> None:
+        answer = await self.ask("submit", name=request.name, script_file="work", **fields)
         if answer is not None and answer.status == 0:
-            wish.id = int(answer.data["job_id"])  # type: ignore[index,call-overload]
+            request.id = int(answer.data["job_id"])  # type: ignore[index,call-overload]
 
     async def delete(self) -> None:
-        if wish := self._any():
-            wish.deleting = True
-            if await self._done("delete_jobs", targets=[str(wish.id)]):
-                wish.deleted = True
+        if request := self._any():
+            request.deleting = True
+            if await self._done("delete_jobs", targets=[str(request.id)]):
+                request.deleted = True
 
     async def hold(self) -> None:
-        if wish := self._any():
-            await self._done("hold_jobs", targets=[str(wish.id)], holds="u")
+        if request := self._any():
+            await self._done("hold_jobs", targets=[str(request.id)], holds="u")
 
     async def release(self) -> None:
-        if wish := self._any():
-            wish.released = True
-            await self._done("hold_jobs", targets=[str(wish.id)], holds="u", release=True)
+        if request := self._any():
+            request.released = True
+            await self._done("hold_jobs", targets=[str(request.id)], holds="u", release=True)
 
     async def alter(self) -> None:
-        if wish := self._any():
-            await self._alter(wish.account, f"a{self._requests + 1}", lambda account: self._done(
-                "alter_jobs", targets=[str(wish.id)], changes={"account": account}
+        if request := self._any():
+            await self._alter(request.account, f"a{self._requests + 1}", lambda account: self._done(
+                "alter_jobs", targets=[str(request.id)], changes={"account": account}
             ))  # fmt: skip
 
     async def _alter(self, what: Altered, value: str, change: Callable[[str], Awaitable[bool]]) -> None:
-        """What was altered last, and acknowledged, counts."""
+        """The last acknowledged alteration counts."""
         what.ask(value)
         done = await change(value)
         if not done:
             await asyncio.sleep(LONG_S[1])  # what was asked may still arrive
-        what.told(value, done)
+        what.answered(value, done)
 
     async def suspend(self) -> None:
-        if wish := self._any():
+        if request := self._any():
             action = self._dice.choice(("suspend", "unsuspend"))
-            await self._done("change_states", action=action, what="job", targets=[str(wish.id)])
+            await self._done("change_states", action=action, what="job", targets=[str(request.id)])
 
     async def reschedule(self) -> None:
-        if wish := self._any():
-            await self._done("change_states", "root", action="reschedule", what="job", targets=[str(wish.id)])
+        if request := self._any():
+            await self._done("change_states", "root", action="reschedule", what="job", targets=[str(request.id)])
 
     async def inherit(self) -> None:
         """The master of a parallel job starts a task on one of its hosts, as far as it may."""
-        if wish := self._any():
+        if request := self._any():
             host = self._dice.choice(("h1", "h2", "h3"))
-            await self.ask("start_slave", job_id=wish.id, task_id=1, host=host, command="work")
+            await self.ask("start_slave", job_id=request.id, task_id=1, host=host, command="work")
 
     async def _done(self, name: str, user: str = "alice", /, **fields: Any) -> bool:
         answer = await self.ask(name, user, **fields)
@@ -175,8 +177,8 @@ class Users:
         if self.promises.reserved:
             one = self._dice.choice(sorted(self.promises.reserved.values(), key=lambda each: each.id))
             one.deleting = True
-            for wish in self.promises.wishes.values():  # its jobs go with it
-                wish.deleting = wish.deleting or wish.reservation == one.id
+            for request in self.promises.requests.values():  # its jobs go with it
+                request.deleting = request.deleting or request.reservation == one.id
             await self.ask("delete_reservations", targets=[str(one.id)])
 
     # --- administration ------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ class Source:
         return ast.parse(self.text)
 
     def statements(self) -> Iterator[ast.stmt]:
-        """All statements, not what is within an expression: three times as quick as a walk."""
+        """All statements, without the nodes within expressions: three times as fast as a walk."""
         return iter(self._statements)
 
     @cached_property

@@ -15,7 +15,7 @@ LONGEST = 72
 
 
 def fault_of(subject: str) -> str | None:
-    """What is wrong with a subject."""
+    """The faults of a commit subject."""
     if len(subject) > LONGEST:
         return f"{len(subject)} letters: {subject}"
     if ";" in subject or subject.endswith("."):
@@ -24,10 +24,10 @@ def fault_of(subject: str) -> str | None:
 
 
 def test_subjects_of_commits() -> None:
-    said = subprocess.run(["git", "log", "--format=%s", f"{BEFORE}.."], cwd=ROOT, capture_output=True, text=True)
-    if said.returncode:
+    shown = subprocess.run(["git", "log", "--format=%s", f"{BEFORE}.."], cwd=ROOT, capture_output=True, text=True)
+    if shown.returncode:
         needs.skip("the history of the project", "run the tests in a clone that is not shallow")
-    assert [fault for fault in map(fault_of, said.stdout.splitlines()) if fault] == []
+    assert [fault for fault in map(fault_of, shown.stdout.splitlines()) if fault] == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Only the models of `gridengine.config` have predefined values of parameters: behind the gate none is read as text.
 
-Seen are `….get("parameter", …)`: a second predefined value for what a model has one of.
+The test finds `….get("parameter", …)`: a second default for a parameter whose default is in its model.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Code without callers is removed: every function, method and class of the programs is used by one of them.
 
-Seen are names, wherever they stand: two things of one name cover each other, so what is found here is surely dead.
+The test counts names anywhere in the text: objects of the same name hide each other, so each finding is surely dead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEPT = {
     "start_api_server": "Ray, by a module that it looks up",
     "write_portable_launchers": "setup.py",
 }
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -36,11 +36,12 @@ def _used(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.alias):
             yield node.name.rpartition(".")[2]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
-            yield from _WORD.findall(node.value)  # looked up by name: methods of actors, verbs
+            yield from _NAME.findall(node.value)  # looked up by name: methods of actors, verbs
 
 
 def dead_names(sources: list[Source]) -> list[str]:
-    """Definitions whose name stands nowhere else. What a decorator hands over, and what Python calls itself, is in use."""
+    """Definitions whose name stands nowhere else. Functions that a decorator registers, and functions that Python calls itself,
+    are in use."""
     used = {name for source in sources for name in _used(source.tree)}
     return [
         f"{source.path} {node.name}"

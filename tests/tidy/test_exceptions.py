@@ -40,7 +40,7 @@ def exceptions_of(sources: list[Source]) -> dict[str, list[str]]:
 
 
 def handlers_without_reason(source: Source) -> Iterator[str]:
-    """Handlers of all exceptions that do not raise in the end, and have no comment at their line, the one before or after."""
+    """Handlers of all exceptions that do not raise in the end, and have no comment at their line or its neighbours."""
     lines = source.text.splitlines()
     for node in ast.walk(source.tree) if _CATCHES_ALL.search(source.text) else ():
         if not isinstance(node, ast.ExceptHandler) or not _CATCHES_ALL.search(lines[node.lineno - 1]):

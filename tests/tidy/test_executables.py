@@ -21,8 +21,8 @@ def _calls(path: Path) -> list[str]:
 
 
 def test_no_file_is_executed_in_another_way() -> None:
-    rooms = ("gridengine", "shepherd", "daemons", "clients")
-    files = [file for room in rooms for file in sorted((_HERE / room).rglob("*.py"))]
+    folders = ("gridengine", "shepherd", "daemons", "clients")
+    files = [file for folder in folders for file in sorted((_HERE / folder).rglob("*.py"))]
     others = {
         name: calls
         for file in files

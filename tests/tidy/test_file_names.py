@@ -1,4 +1,4 @@
-"""A file name says what is in the file: it occurs at most twice, but in folders that say which of several it is."""
+"""A file name describes the content of the file: it occurs at most twice, except in folders that give it its meaning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SAME = 2
 
 
 def repeated_names(paths: list[str]) -> dict[str, int]:
-    """File names that occur more often than that, outside of such folders, with their number."""
+    """File names that occur more than MAX_SAME times outside of such folders, with their number."""
     names = Counter(path.name for path in map(PurePath, paths) if path.parent.name not in ONE_FOR_EACH)
     return {name: count for name, count in names.items() if count > MAX_SAME and not name.startswith("__")}
 

@@ -1,4 +1,4 @@
-"""pyproject.toml, `gridengine/extensions.py` and the table of rooms agree on the libraries of the core and of extensions."""
+"""pyproject.toml, `gridengine/extensions.py` and the table of folders agree on the libraries of the core and of extensions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 
 from gridengine.extensions import LIBRARIES
 from tests.tidy.sources import ROOT
-from tests.tidy.test_rooms import TABLE
+from tests.tidy.test_folders import TABLE
 from tools.libraries import libraries_of_everything
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -30,11 +30,11 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def imported(part: str) -> set[str]:
-    """Libraries that the rooms of a part import."""
-    return {BRINGS.get(each, each) for room in TABLE.values() if room.part == part for each in room.libraries}
+    """Libraries that the folders of a part import."""
+    return {BRINGS.get(each, each) for folder in TABLE.values() if folder.part == part for each in folder.libraries}
 
 
-def test_the_core_depends_on_what_its_rooms_import() -> None:
+def test_the_core_depends_on_the_libraries_that_it_imports() -> None:
     assert imported("core") == names(PROJECT["dependencies"])
 
 

@@ -1,4 +1,4 @@
-"""`found` is the name of what a function has gathered for its answer, and of nothing else: what is looked up has a noun."""
+"""`found` is the name of a function's growing result, and of nothing else: a value that is looked up has a noun."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _assigns(function: ast.AST) -> bool:
 
 
 def _returns(function: ast.AST) -> bool:
-    """Whether `found` is in what it returns or yields."""
+    """Whether the function returns or yields `found`."""
     answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom)]
     parts = (part for answer in answers if answer is not None for part in ast.walk(answer))
     return any(isinstance(part, ast.Name) and part.id == "found" for part in parts)

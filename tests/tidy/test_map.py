@@ -12,7 +12,7 @@ _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def defined_names(body: list[ast.stmt], prefix: str = "") -> Iterator[str]:
-    """Names that a module or class defines: functions, classes and assigned names; `Class.name` for those of a class."""
+    """Names that a module or class defines: functions, classes and assigned names; `Class.name` for members of a class."""
     for node in body:
         if isinstance(node, _DEFINITION):
             yield prefix + node.name

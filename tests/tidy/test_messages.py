@@ -13,7 +13,7 @@ def test_each_text_of_the_commands_was_read() -> None:
     assert kept == now, f"new or gone texts: read them, then `make messages`; new: {news[:5]}"
 
 
-def test_sentences_are_found_wherever_they_are_said() -> None:
+def test_sentences_are_found_in_any_call() -> None:
     code = '''
 answer.error(f"job {number} is not there", hint="say qstat to see all" if known else "")
 raise AdminError("this cannot be done") from None

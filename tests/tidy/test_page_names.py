@@ -1,4 +1,4 @@
-"""Names and files in backticks in the pages for contributors are those of the code."""
+"""Names and files in backticks in the pages for contributors exist in the code."""
 
 from __future__ import annotations
 

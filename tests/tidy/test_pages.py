@@ -21,7 +21,7 @@ _TARGET = re.compile(r"`make ([a-z-]+)(?=`| [A-Z-])|^ {4}make ([a-z-]+)", re.MUL
 
 
 def faults_of(page: Path, text: str) -> Iterator[str]:
-    """What a page names and is not there."""
+    """The missing files, headings and names that a page cites."""
     for path in _PATH.findall(text):
         if not (ROOT / path).exists() and not (ROOT / f"{path}.py").exists():
             yield path

@@ -1,4 +1,4 @@
-"""The parts of `make test` that run side by side: one alone may use the hosts of the test bed, others would wait for it."""
+"""The parts of `make test` that run side by side: only one part may use the hosts of the test bed, since others would wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of the documentation: at most 20, each behind a sentence of a page, and those of the console made by its tool."""
+"""The pictures of the documentation: at most 20, each behind a sentence of a page; the tool makes the pictures of the console."""
 
 from __future__ import annotations
 

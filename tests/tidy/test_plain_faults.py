@@ -27,7 +27,7 @@ def shown_raw(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
 
 
-def test_faults_of_the_system_are_shown_in_words() -> None:
+def test_faults_of_the_system_are_shown_as_sentences() -> None:
     assert [f"{source.path}:{line}" for source in Source.of(*PROGRAMS) for line in shown_raw(source.tree)] == []
 
 

@@ -36,7 +36,7 @@ def own_names(nodes: list[ast.AST]) -> set[str]:
 
 
 def standard_modules(nodes: list[ast.AST]) -> set[str]:
-    """Names by which a file knows modules of the standard library, whose private names do not count."""
+    """Names by which a file imports modules of the standard library, whose private names do not count."""
     imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     return {each.asname or each.name for each in imports if each.name.partition(".")[0] in sys.stdlib_module_names}
 
@@ -59,7 +59,7 @@ def _texts(nodes: list[ast.expr]) -> list[str]:
     return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
-def touched(source: Source) -> Iterator[str]:
+def accessed(source: Source) -> Iterator[str]:
     """The places where a file touches a private name that is not its own."""
     nodes = list(ast.walk(source.tree)) if _MAY_TOUCH.search(source.text) else []
     own, standard = own_names(nodes), standard_modules(nodes)
@@ -70,7 +70,7 @@ def touched(source: Source) -> Iterator[str]:
 
 
 def test_unit_tests_touch_ever_fewer_private_names() -> None:
-    found = [each for source in Source.of("tests/unit") for each in touched(source)]
+    found = [each for source in Source.of("tests/unit") for each in accessed(source)]
     assert len(found) <= LIMIT, "\n".join(found)
 
 
@@ -88,5 +88,5 @@ monkeypatch.setattr("clients.b._l", 1)
 for name in ("_m", "n"): monkeypatch.setattr(a, name, 1)
 a._replace(b=1)
 """
-    names = [each.split()[1] for each in touched(Source("x.py", text))]
+    names = [each.split()[1] for each in accessed(Source("x.py", text))]
     assert sorted(names) == ["_c", "_f", "_g", "_h", "_j", "_k", "_l", "_m"]

@@ -1,4 +1,4 @@
-"""No function that another file calls is given a decision to fill in: it returns its own (adr/0124)."""
+"""No function that another file calls takes a decision to fill in: it returns its own (adr/0124)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.tidy.sources import Source
 FILLED = frozenset(("decision", "outcome", "verdict"))
 #: it finishes the decision that it is given, and may turn it into a refusal
 ALLOWED = {"conclude"}
-ROOMS = ("daemons/qmaster/decide", "daemons/qmaster/rules")
+FOLDERS = ("daemons/qmaster/decide", "daemons/qmaster/rules")
 
 
 def filled(source: Source) -> list[str]:
@@ -23,7 +23,7 @@ def filled(source: Source) -> list[str]:
 
 
 def test_functions_that_other_files_call_return_their_decisions() -> None:
-    found = {name for source in Source.of(*ROOMS) for name in filled(source)}
+    found = {name for source in Source.of(*FOLDERS) for name in filled(source)}
     assert found == ALLOWED
 
 

@@ -1,4 +1,4 @@
-"""No file has more than 400 lines, no function more than 60: what is longer wants to be two."""
+"""No file has more than 400 lines, no function more than 60: a longer text has two purposes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCES = Source.of("gridengine", "daemons", "shepherd", "clients", "tools", "be
 
 
 def lengths(source: Source) -> Iterator[tuple[str, int, int]]:
-    """What a file holds, how long it is, and how long it may be."""
+    """A file and its functions: name, length in lines, and limit."""
     yield source.path, source.text.count("\n"), FILE
     for node in source.statements():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,4 @@
-"""A test that is left out says in one sentence what it needs and what to do: `tests/needs.py` makes all of them."""
+"""A skipped test names in one sentence its requirement and the remedy: `tests/needs.py` makes all such sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`*` and `**` unpack what has a name: elements of a literal stand where its star is."""
+"""`*` and `**` unpack named values: elements of a literal stand in the place of its star."""
 
 from __future__ import annotations
 

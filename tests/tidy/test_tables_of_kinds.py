@@ -35,7 +35,7 @@ def tables_of_kinds(sources: list[Source]) -> Iterator[str]:
                     yield source.path
 
 
-def test_no_other_table_is_keyed_by_kinds() -> None:
+def test_no_other_table_has_kinds_as_keys() -> None:
     assert set(tables_of_kinds(Source.of(*PROGRAMS))) == KEPT.keys()
 
 

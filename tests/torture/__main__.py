@@ -1,4 +1,4 @@
-"""`python -m tests.torture MINUTES SEED [shadow]`: torture a cell of the test bed, and say whether all that was promised held."""
+"""`python -m tests.torture MINUTES SEED [shadow]`: torture a cell of the test bed, and check all promises."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def main(minutes: float, seed: int, shadowed: bool) -> int:
         fcntl.flock(one_session, fcntl.LOCK_EX)
         try:
             cell.install()
+            cell.up()
             outcome = play(cell, seed, minutes * 60, shadowed)
         finally:
             cell.remove()

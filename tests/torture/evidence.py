@@ -1,6 +1,6 @@
-"""What happened, put together from what jobs wrote, what accounting says and what the journal holds: plain values.
+"""The evidence of a run, from the notes of jobs, the accounting records and the journal: plain values.
 
-Owns the reading of these files. Called by `play`; `verdict` judges what is here.
+Owns the reading of these files. `play` calls this module; `verdict` judges the evidence.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.torture.journal import Broken, Said
+from tests.torture.journal import Broken, Request
 
 Task = tuple[int, int]
 """Job and task number; of a job without tasks the task is 1."""
@@ -17,7 +17,7 @@ Task = tuple[int, int]
 
 @dataclass(slots=True)
 class Try:
-    """One try of a task as the job itself saw it. `end` is None for one that was ended from outside."""
+    """One try of a task as the job itself saw it. `end` is None for an attempt that was ended from outside."""
 
     job: int
     task: int
@@ -44,7 +44,7 @@ class Record:
 
 @dataclass(slots=True)
 class Slave:
-    """One slave task, from when until when; None for one that was ended from outside."""
+    """One slave task, with its start and end; None for a task that was ended from outside."""
 
     job: int
     host: str
@@ -54,9 +54,9 @@ class Slave:
 
 @dataclass(slots=True)
 class Evidence:
-    """All of it. `wall`: epoch seconds at boot. `left`: what was left over when all was quiet, one line each."""
+    """All of it. `wall`: epoch seconds at boot. `left`: leftovers when all was quiet, one line each."""
 
-    said: list[Said]
+    requests: list[Request]
     broken: list[Broken]
     tries: list[Try] = field(default_factory=list)
     slaves: list[Slave] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Evidence:
         return found
 
     def records_of(self) -> dict[Task, list[Record]]:
-        """Records by task, in the order of accounting; those of slave tasks are left out."""
+        """Records by task, in the order of accounting, without records of slave tasks."""
         found: dict[Task, list[Record]] = defaultdict(list)
         for each in self.records:
             if not each.slave:
@@ -82,22 +82,22 @@ class Evidence:
 
 
 def read_lines(evidence: Evidence, lines: Iterable[str]) -> None:
-    """What jobs wrote. Raises ValueError for a line that is torn."""
+    """The notes of jobs. Raises ValueError for a line that is torn."""
     running: dict[tuple[int, int, tuple[str, str]], Try] = {}
     slaves: dict[tuple[int, tuple[str, str]], Slave] = {}
     for line in lines:
-        letter, job, task, host, up, process, name, *rest = line.split()
+        kind, job, task, host, up, process, name, *rest = line.split()
         number, where = int(job), (host, process)
         index = int(task) if task.isdigit() else 1
-        if letter == "B":
-            facts = dict(word.split("=", 1) for word in rest)
+        if kind == "B":
+            facts = dict(part.split("=", 1) for part in rest)
             slots = dict(_places(facts["at"]))
             made = Try(number, index, name, float(up), where, int(facts["lic"]), slots)
             running[number, index, where] = made
             evidence.tries.append(made)
-        elif letter == "E":
+        elif kind == "E":
             running[number, index, where].end = float(up)
-        elif letter == "S":
+        elif kind == "S":
             slaves[number, where] = slave = Slave(number, host, float(up))
             evidence.slaves.append(slave)
         else:

@@ -1,6 +1,6 @@
 """Breaking things in a cell of the test bed, and mending them: processes, hosts, cables, packets, the disk of the spool.
 
-Owns how each kind of fault is inflicted. What is broken when is `plan`'s. Called by `play`.
+Owns how each kind of fault is inflicted. `plan` decides the faults and their times. Called by `play`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Faults:
         try:
             getattr(self, f"_{fault.kind}")(fault)
         finally:
-            self._journal.broke(Broken(begin, now(), str(fault), fault.host))
+            self._journal.add_fault(Broken(begin, now(), str(fault), fault.host))
 
     def heal(self) -> None:
         """Everything that may still be broken is mended, every daemon runs."""
@@ -109,7 +109,7 @@ class Faults:
         self._cell.on(fault.host, "nft", "delete", "table", "inet", "torture")
 
     def _part(self, fault: Fault) -> None:
-        """No packet passes between two hosts; both reach all others."""
+        """No packet passes between two hosts, which reach all other hosts."""
         addresses = dict(line.split()[:2] for line in run([str(TESTBED / "hosts"), "list"]).stdout.splitlines())
         ways = ((fault.host, addresses[fault.victim]), (fault.victim, addresses[fault.host]))
         for host, address in ways:
@@ -133,7 +133,7 @@ class Faults:
         return host, victims(host, fault.victim)[:1]
 
     def _start(self, host: str) -> None:
-        """As systemd would; one that cannot come up yet is started again when all is healed."""
+        """Restarts daemons as systemd would; a daemon that cannot start yet is started again when all faults are removed."""
         with suppress(subprocess.TimeoutExpired):
             self._cell.on(host, "gridengine", "start", timeout=120)
 

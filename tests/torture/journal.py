@@ -1,7 +1,7 @@
-"""The log outside of the cell: what was asked, by whom, what was answered, and what was broken meanwhile.
+"""The log outside of the cell: requests with their users and answers, and the faults meanwhile.
 
-Owns the shape of an entry and the clock of the whole play, seconds since boot, which all hosts of the test bed share and
-nobody steps. Written by `load` and `faults` from many threads, read by `verdict`.
+Defines the form of an entry and the clock of the whole run, seconds since boot, which all hosts of the test bed share and no
+process sets. Written by `load` and `faults` from many threads, read by `verdict`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def now() -> float:
 
 
 @dataclass(slots=True)
-class Said:
-    """A command of a user: `what` he wanted, of which `job` (0: none), when he asked and had the answer.
+class Request:
+    """A command of a user: its kind `what`, its `job` (0: none), the times of the request and of the answer.
 
-    `sure`: the cell has acknowledged it. Without that it may have been carried out all the same. `more`: what was asked for.
+    `sure`: the cell has acknowledged it; otherwise it may have been carried out all the same. `more`: details of the request.
     """
 
     what: str
@@ -37,7 +37,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A fault, from when until when."""
+    """A fault with its start and end."""
 
     begin: float
     end: float
@@ -46,30 +46,30 @@ class Broken:
 
 
 class Journal:
-    """All that was said and broken, in memory and in a file of JSON lines."""
+    """All requests and faults, in memory and in a file of JSON lines."""
 
     def __init__(self, path: Path) -> None:
-        self.said: list[Said] = []
+        self.requests: list[Request] = []
         self.broken: list[Broken] = []
         self._file = path.open("w")
         self._lock = threading.Lock()
 
-    def say(self, entry: Said) -> None:
+    def add(self, entry: Request) -> None:
         with self._lock:
-            self.said.append(entry)
+            self.requests.append(entry)
             self._write(entry)
 
-    def broke(self, entry: Broken) -> None:
+    def add_fault(self, entry: Broken) -> None:
         with self._lock:
             self.broken.append(entry)
             self._write(entry)
 
-    def submitted(self, kind: str = "") -> list[Said]:
+    def submitted(self, kind: str = "") -> list[Request]:
         """Acknowledged submissions so far."""
         with self._lock:
-            return [each for each in self.said if each.what == "submit" and each.sure and kind in ("", each.more["kind"])]
+            return [each for each in self.requests if each.what == "submit" and each.sure and kind in ("", each.more["kind"])]
 
-    def _write(self, entry: Said | Broken) -> None:
+    def _write(self, entry: Request | Broken) -> None:
         self._file.write(json.dumps({"type": type(entry).__name__, **asdict(entry)}) + "\n")
         self._file.flush()
 

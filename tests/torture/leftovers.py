@@ -1,6 +1,6 @@
-"""What is left on the hosts of a cell in which nothing runs any more: there should be nothing.
+"""Leftovers on the hosts of a cell in which nothing runs any more: there should be none.
 
-Owns where one has to look. Called by `play` when all is quiet.
+Defines the places to search. Called by `play` when all is quiet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _IDLE_S = 60.0
 
 
 def left_over(cell: TestbedCell) -> Iterator[str]:
-    """Processes, directories, cgroups and bookings that nobody needs any more, and tracebacks in logs; one line each."""
+    """Processes, directories, cgroups and bookings without a task, and tracebacks in logs; one line each."""
     for host in EXEC_HOSTS:
         yield from _processes(host)
         for pattern in (f"{_SPOOL}/*/active_jobs/*", "/tmp/*.*.*", f"{_SPOOL}/*/job_scripts/*"):
@@ -35,7 +35,7 @@ def left_over(cell: TestbedCell) -> Iterator[str]:
             yield from (f"{host}: {path}" for path in done.stdout.split() if not path.endswith(".lock"))
     for host in (MASTER, *EXEC_HOSTS):
         yield from _tracebacks(DISKS / host)
-    for path in _CGROUPS.glob(f"**/sge.{CELL}/*"):
+    for path in _CGROUPS.glob(f"**/sge.{CELL}/*/*"):
         if path.is_dir() and re.fullmatch(r"\d+\.\d+.*", path.name):
             yield f"cgroup {path}"
     yield from _bookings(cell)

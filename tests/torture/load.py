@@ -1,6 +1,6 @@
 """Users who ask for everything at once: jobs of all kinds, deletions, changes, holds, reservations, interactive sessions.
 
-Owns what is asked and how the answer is read. What it must come to is `verdict`'s. Called by `play`, a thread a user.
+Defines the requests and the reading of their answers. `verdict` has the required outcome. Called by `play`, a thread a user.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.integration.cells import TestbedCell
-from tests.torture.journal import Journal, Said, now
+from tests.torture.journal import Journal, Request, now
 from tests.torture.plan import EXEC_HOSTS, MASTER
 from tests.torture.scripts import Scripts
 
 ANSWER_S = 60.0
-"""A command that has not ended by then is taken for lost: it asks again for half a minute by itself."""
+"""A command that has not ended by then counts as lost: it retries for half a minute by itself."""
 LICENCES, SLOTS = 5, 6
 """Of the cell, and of each host."""
 _PAUSE_S = 1.0
@@ -28,7 +28,7 @@ _RECENT = 12
 
 
 class User:
-    """One user, or the administrator, who does one thing after the other until `stop` is set. `tag`: tells him from himself at
+    """One user, or the administrator, with one action after the other until `stop` is set. `tag`: tells him from himself at
     another terminal."""
 
     def __init__(self, name: str, tag: int, cell: TestbedCell, scripts: Scripts, journal: Journal, seed: int) -> None:
@@ -64,8 +64,8 @@ class User:
     def _single(self, *options: str, kind: str = "single", **more: Any) -> None:
         licences = self._chance.choice((0, 0, 0, 1) if kind == "parallel" else (0, 0, 0, 0, 1, 3))
         rerun = self._chance.choice("yn")
-        words = [*options, "-r", rerun, *(("-l", f"lic={licences}") if licences else ())]
-        self._submit(kind, words, self._scripts.run, licences, rerun=rerun, **more)
+        arguments = [*options, "-r", rerun, *(("-l", f"lic={licences}") if licences else ())]
+        self._submit(kind, arguments, self._scripts.run, licences, rerun=rerun, **more)
 
     def _array(self) -> None:
         tasks = self._chance.randint(2, 6)
@@ -75,8 +75,8 @@ class User:
         self._single("-pe", "spread", str(self._chance.randint(2, 5)), kind="parallel")
 
     def _tight(self) -> None:
-        words = ["-pe", "spread", str(self._chance.randint(2, 4)), "-r", "n"]
-        self._submit("tight", words, self._scripts.tight, 0, rerun="n")
+        arguments = ["-pe", "spread", str(self._chance.randint(2, 4)), "-r", "n"]
+        self._submit("tight", arguments, self._scripts.tight, 0, rerun="n")
 
     def _dependent(self) -> None:
         recent = self._recent()
@@ -87,14 +87,14 @@ class User:
     def _held(self) -> None:
         self._single("-h", kind="held")
 
-    def _submit(self, kind: str, words: list[str], script: object, licences: int, **more: Any) -> None:
+    def _submit(self, kind: str, arguments: list[str], script: object, licences: int, **more: Any) -> None:
         seconds = f"{self._chance.uniform(0, 4):.1f}"
-        entry = self._ask("submit", ["qsub", "-terse", *words, str(script), seconds, str(licences)])
-        number = re.match(r"\d+", entry.more.pop("said"))
+        entry = self._ask("submit", ["qsub", "-terse", *arguments, str(script), seconds, str(licences)])
+        number = re.match(r"\d+", entry.more.pop("output"))
         entry.job = int(number[0]) if entry.sure and number else 0
         entry.sure = bool(entry.job)
         entry.more = {"kind": kind, "tasks": 1, "licences": licences, **more}
-        self._journal.say(entry)
+        self._journal.add(entry)
 
     # --- changes --------------------------------------------------------------------------------------------------
 
@@ -109,15 +109,15 @@ class User:
         account = f"{self._tag}.{self._numbers}"
         self._change("alter", "held", lambda job: ["qalter", "-A", account, str(job)], account=account)
 
-    def _change(self, what: str, kind: str, words: Callable[[int], list[str]], **more: Any) -> None:
+    def _change(self, what: str, kind: str, arguments: Callable[[int], list[str]], **more: Any) -> None:
         recent = self._recent(kind)
         if recent:
             job = self._chance.choice(recent).job
-            entry = self._ask(what, words(job))
+            entry = self._ask(what, arguments(job))
             entry.job, entry.more = job, more
-            self._journal.say(entry)
+            self._journal.add(entry)
 
-    def _recent(self, kind: str = "") -> list[Said]:
+    def _recent(self, kind: str = "") -> list[Request]:
         mine = [each for each in self._journal.submitted(kind) if each.user == self._name]
         return mine[-_RECENT:]
 
@@ -127,44 +127,44 @@ class User:
         lasts = self._chance.randint(15, 40)
         began = time.time()
         entry = self._ask("reserve", ["qrsub", "-d", str(lasts), "-q", "all.q", "-pe", "spread", "2"])
-        number = re.search(r"advance reservation (\d+) has been granted", entry.more.pop("said"))
+        number = re.search(r"advance reservation (\d+) has been granted", entry.more.pop("output"))
         entry.sure = entry.sure and number is not None
         entry.more = {"reservation": int(number[1]) if number else 0, "lasts": lasts, "wall": began}
-        self._journal.say(entry)
+        self._journal.add(entry)
 
     def _reserved(self) -> None:
-        mine = [each for each in self._journal.said if each.what == "reserve" and each.sure and each.user == self._name]
+        mine = [each for each in self._journal.requests if each.what == "reserve" and each.sure and each.user == self._name]
         if mine and now() < mine[-1].answered + mine[-1].more["lasts"]:
             number = mine[-1].more["reservation"]
-            words = ["-ar", str(number), "-r", "n"]
-            self._submit("reserved", words, self._scripts.run, 0, rerun="n", reservation=number)
+            arguments = ["-ar", str(number), "-r", "n"]
+            self._submit("reserved", arguments, self._scripts.run, 0, rerun="n", reservation=number)
 
     def _interactive(self) -> None:
         self._numbers += 1
         name = f"{self._tag}.i{self._numbers}"
         entry = self._ask("session", ["qrsh", "-now", "n", "-N", name, str(self._scripts.run), "0.5", "0"])
         entry.more = {"name": name}
-        self._journal.say(entry)
+        self._journal.add(entry)
 
     def _configure(self) -> None:
         attribute, value = self._chance.choice(("seq_no", "priority")), str(self._chance.randint(0, 9))
         entry = self._ask("configure", ["qconf", "-rattr", "queue", attribute, value, "all.q"])
         entry.more = {"attribute": attribute, "value": value}
-        self._journal.say(entry)
+        self._journal.add(entry)
 
     # --- asking ---------------------------------------------------------------------------------------------------
 
-    def _ask(self, what: str, command: list[str]) -> Said:
+    def _ask(self, what: str, command: list[str]) -> Request:
         host = MASTER if self._name == "root" else self._chance.choice(EXEC_HOSTS)
-        asked, sure, said = now(), False, ""
+        asked, sure, output = now(), False, ""
         try:
             if self._name == "root":
                 done = self._cell.on(host, *command, timeout=ANSWER_S)
             else:
                 done = self._cell.as_user(self._name, host, *command, timeout=ANSWER_S)
-            sure, said = done.returncode == 0, done.stdout
+            sure, output = done.returncode == 0, done.stdout
             if "Traceback" in done.stderr:
-                self._journal.say(Said("traceback", self._name, asked, now(), False, more={"said": done.stderr}))
+                self._journal.add(Request("traceback", self._name, asked, now(), False, more={"output": done.stderr}))
         except subprocess.TimeoutExpired:
             pass
-        return Said(what, self._name, asked, now(), sure, more={"said": said})
+        return Request(what, self._name, asked, now(), sure, more={"output": output})

@@ -1,4 +1,4 @@
-"""What is broken when: a list of faults that a seed decides alone, before anything runs.
+"""The faults and their times: a list that depends on the seed alone, before anything runs.
 
 Owns the kinds of faults and how often each comes. Pure. Called by `play`; `faults` inflicts them.
 """
@@ -28,7 +28,7 @@ VICTIMS = {
 OF_MASTER = ("qmaster actor", "schedd actor", "control store", "sge_qmaster", "raylet")
 OF_EXEC_HOST = ("execd actor", "raylet", "sge_execd", "launcher", "shepherd", "shepherd")
 DAEMONS = frozenset(("sge_qmaster", "sge_execd"))
-"""What nobody starts again by himself."""
+"""Processes that no other process restarts."""
 
 #: how often each kind comes, and how long it lasts at least and at most, in seconds
 KINDS = {
@@ -48,8 +48,8 @@ GAP_S = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`after_s` the end of the one before, `kind` happens to a host (or to a `victim` there, or between it and `victim`), and
-    lasts so long, in seconds."""
+    """The fault `kind` happens to a host (or to a `victim` there, or between it and `victim`) `after_s` the end of the previous
+    fault, and lasts for a time; both in seconds."""
 
     after_s: float
     kind: str
@@ -62,7 +62,7 @@ class Fault:
 
 
 def faults(seed: int, number: int, kinds: Mapping[str, tuple[int, float, float]] = KINDS) -> list[Fault]:
-    """The first faults of a seed; those of a longer list begin with those of a shorter one."""
+    """The first faults of a seed; a longer list starts with the faults of a shorter list."""
     chance = random.Random(f"faults {seed}")
     return [_fault(chance, kinds) for _ in range(number)]
 

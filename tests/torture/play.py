@@ -1,6 +1,6 @@
 """The whole play: a cell, users at work, faults, healing, and the verdict.
 
-Owns the order of these, and what makes a cell fit for it. Called by `python -m tests.torture` and by a test.
+Defines the order of these steps, and the preparation of the cell. Called by `python -m tests.torture` and by a test.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.integration.cells import TestbedCell, eventually, hosts_ready
 from tests.torture import plan
 from tests.torture.evidence import Evidence, read_accounting, read_lines
 from tests.torture.faults import Faults, small_spool
-from tests.torture.journal import Journal, Said, now
+from tests.torture.journal import Journal, Request, now
 from tests.torture.leftovers import left_over
 from tests.torture.load import LICENCES, SLOTS, User
 from tests.torture.plan import MASTER
@@ -39,11 +39,11 @@ _PAUSE_S = 0.5
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a play: its breaches, and figures for people."""
+    """The outcome of a run: its breaches, and figures for people."""
 
     breaches: list[str]
     faults: Counter[str]
-    said: Counter[str]
+    acknowledged: Counter[str]
     doubtful: int
     tries: int
     failed: Counter[int]
@@ -52,10 +52,10 @@ class Outcome:
 
     def __str__(self) -> str:
         faults = ", ".join(f"{number} {kind}" for kind, number in self.faults.most_common())
-        said = ", ".join(f"{number} {what}" for what, number in self.said.most_common())
+        kinds = ", ".join(f"{number} {what}" for what, number in self.acknowledged.most_common())
         failed = ", ".join(f"{number} with {code}" for code, number in self.failed.most_common()) or "none"
         return (
-            f"faults: {self.faults.total()} ({faults})\nacknowledged: {self.said.total()} ({said})\n"
+            f"faults: {self.faults.total()} ({faults})\nacknowledged: {self.acknowledged.total()} ({kinds})\n"
             f"without an answer, or refused: {self.doubtful}\n"
             f"tries seen by jobs: {self.tries}; records of failed tries: {failed}\n"
             f"quiet {self.quiet_s:.1f} s after the last fault was mended\n"
@@ -64,7 +64,7 @@ class Outcome:
 
 
 def play(cell: TestbedCell, seed: int, seconds: float, shadowed: bool = False) -> Outcome:
-    """Torture a running cell for so long. What was written stays in a directory, which the outcome names.
+    """Torture a running cell for so long. The files of the run stay in a directory, which the outcome names.
 
     `shadowed`: another host takes over when the master is lost.
     """
@@ -88,7 +88,7 @@ def play(cell: TestbedCell, seed: int, seconds: float, shadowed: bool = False) -
             each.result()  # a user who broke down has asked for nothing since
         faults.heal()
         healed = now()
-        still_there = _settle(cell, journal)
+        still_there = _release_all(cell, journal)
         evidence = _gather(cell, journal, scripts)
         evidence.left += still_there
         journal.close()
@@ -96,7 +96,7 @@ def play(cell: TestbedCell, seed: int, seconds: float, shadowed: bool = False) -
 
 
 def _prepare(cell: TestbedCell, place: Path) -> None:
-    """Few slots, few licences, a parallel environment, so that everybody waits for something."""
+    """Few slots, few licences, a parallel environment, so that every job waits for a resource."""
     (place / "pe").write_text(_PE)
     (place / "complexes").write_text(cell.on(MASTER, "qconf", "-sc").stdout + "lic lic INT <= YES YES 0 0\n")
     eventually("all hosts are there", lambda: hosts_ready(cell.on(MASTER, "qstat", "-f").stdout) == set(plan.EXEC_HOSTS))
@@ -129,8 +129,8 @@ def _break(inflicting: Faults, faults: list[plan.Fault], seconds: float) -> None
         inflicting.inflict(fault)
 
 
-def _settle(cell: TestbedCell, journal: Journal) -> list[str]:
-    """Nobody holds anything any more, errors are cleared; wait until nothing is there. What is there all the same."""
+def _release_all(cell: TestbedCell, journal: Journal) -> list[str]:
+    """Release all holds and clear all errors; wait until no job is there. The jobs that are still there."""
     until = now() + QUIET_S
     while waiting := _waiting(cell):
         if now() > until:
@@ -154,17 +154,17 @@ def _waiting(cell: TestbedCell) -> list[str]:
 
 
 def _free(cell: TestbedCell, journal: Journal, job: str, state: str = "") -> None:
-    """Take from a job what keeps it from running for ever: a hold, or an error."""
+    """Remove the obstacle of a job that would wait forever: a hold, or an error."""
     if "h" in state and job.isdigit():
         asked = now()
         done = cell.on(MASTER, "qrls", job)
-        journal.say(Said("release", "root", asked, now(), not done.returncode, int(job)))
+        journal.add(Request("release", "root", asked, now(), not done.returncode, int(job)))
     if "E" in state:
         cell.on(MASTER, "qmod", "-cj", job)
 
 
 def _gather(cell: TestbedCell, journal: Journal, scripts: Scripts) -> Evidence:
-    evidence = Evidence(journal.said, journal.broken)
+    evidence = Evidence(journal.requests, journal.broken)
     read_lines(evidence, scripts.lines.read_text().splitlines())
     common = Path(cell.environment["PREFIX"]) / "cells" / cell.environment["CELL"] / "common"
     read_accounting(evidence, (common / "accounting").read_text().splitlines())
@@ -178,8 +178,8 @@ def _outcome(e: Evidence, place: Path, quiet_s: float) -> Outcome:
     found = Outcome(
         breaches=breaches(e),
         faults=Counter(each.text.split()[0] for each in e.broken),
-        said=Counter(each.what for each in e.said if each.sure),
-        doubtful=sum(not each.sure for each in e.said),
+        acknowledged=Counter(each.what for each in e.requests if each.sure),
+        doubtful=sum(not each.sure for each in e.requests),
         tries=len(e.tries),
         failed=Counter(each.failed for each in e.records if each.failed),
         quiet_s=quiet_s,

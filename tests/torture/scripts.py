@@ -1,7 +1,7 @@
-"""The scripts of the jobs, and the file in which they note what they do: the evidence that no daemon can forge.
+"""The scripts of the jobs, and the file of their notes: evidence that no daemon can forge.
 
-Owns the form of a line: letter, job, task, host, seconds since boot, process, name, and what else matters. Letters: B and E
-for the begin and end of a try, S and T for a slave task. Written by jobs on all hosts, read by `evidence`.
+Defines the form of a line: kind (one character), job, task, host, seconds since boot, process, name, and details. Letters: B
+and E for the begin and end of a try, S and T for a slave task. Written by jobs on all hosts, read by `evidence`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What must hold of all that happened. Each rule reads the evidence and yields its breaches, one line each.
+"""The rules for the evidence of a run. Each rule reads the evidence and yields its breaches, one line each.
 
 Owns the rules, and nothing of how evidence comes about. Pure. Called by `play`; `tests/unit/torture` plants a breach of each.
 """
@@ -9,14 +9,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from tests.torture.evidence import Evidence, Try
-from tests.torture.journal import Said
+from tests.torture.journal import Request
 from tests.torture.load import LICENCES, SLOTS
 from tests.torture.plan import MASTER
 
 LATE_S = 10.0
 """So long after its deletion a task may still begin that was on its way to its host."""
 _TICK_S = 0.02
-"""Two notes of jobs, in hundredths of a second, may be off by this."""
+"""The tolerance between two notes of jobs, which are in hundredths of a second."""
 
 
 def breaches(evidence: Evidence) -> list[str]:
@@ -25,30 +25,30 @@ def breaches(evidence: Evidence) -> list[str]:
 
 
 def lost(e: Evidence) -> Iterator[str]:
-    """What was acknowledged has run or was deleted, by a user or with its reservation."""
+    """An acknowledged job has run or was deleted, by a user or with its reservation."""
     tries, records = e.tries_of(), e.records_of()
-    deleted = {each.job for each in e.said if each.what == "delete"}
+    deleted = {each.job for each in e.requests if each.what == "delete"}
     deleted |= {each.job for each in _submissions(e) if each.more["kind"] == "reserved"}
-    for said in _submissions(e):
-        for task in range(1, said.more["tasks"] + 1):
-            key = said.job, task
-            if key not in records and (key in tries or said.job not in deleted):
+    for request in _submissions(e):
+        for task in range(1, request.more["tasks"] + 1):
+            key = request.job, task
+            if key not in records and (key in tries or request.job not in deleted):
                 yield f"task {key} has no record, {'but began' if key in tries else 'and never began'}"
 
 
 def invented(e: Evidence) -> Iterator[str]:
-    """Jobs that nobody knows of are at most as many as commands that had no answer."""
+    """There are at most as many unknown jobs as commands without an answer."""
     known = {each.job for each in _submissions(e)}
-    sessions = {each.more["name"] for each in e.said if each.what == "session"}
+    sessions = {each.more["name"] for each in e.requests if each.what == "session"}
     strange = {each.job for each in e.tries if each.name not in sessions} | {each.job for each in e.records} - known
     strange -= known | {each.job for each in e.tries if each.name in sessions}
-    doubtful = sum(not each.sure for each in e.said if each.what in ("submit", "session"))
+    doubtful = sum(not each.sure for each in e.requests if each.what in ("submit", "session"))
     if len(strange) > doubtful:
         yield f"{len(strange)} jobs beside {doubtful} commands without an answer: {sorted(strange)}"
 
 
 def once(e: Evidence) -> Iterator[str]:
-    """A task succeeds once, one that is not rerunnable is tried once, and each try has its record."""
+    """A task succeeds once, a task that is not rerunnable has one attempt, and each attempt has its record."""
     records = e.records_of()
     for key, tries in e.tries_of().items():
         of_task = records.get(key, [])
@@ -64,7 +64,7 @@ def once(e: Evidence) -> Iterator[str]:
 
 
 def agreement(e: Evidence) -> Iterator[str]:
-    """A task that succeeded says the same of itself: it came to its end on that host."""
+    """The notes of a successful task agree: it came to its end on that host."""
     tries = e.tries_of()
     for key, records in e.records_of().items():
         last, seen = records[-1], tries.get(key, [])
@@ -76,7 +76,7 @@ def agreement(e: Evidence) -> Iterator[str]:
 
 def explained(e: Evidence) -> Iterator[str]:
     """A task fails only where something was broken, or when it was deleted or its reservation was over."""
-    excused = {each.job for each in e.said if each.what == "delete"}
+    excused = {each.job for each in e.requests if each.what == "delete"}
     excused |= {each.job for each in _submissions(e) if each.more["kind"] == "reserved"}
     for key, records in e.records_of().items():
         last = records[-1]
@@ -93,15 +93,15 @@ def overlap(e: Evidence) -> Iterator[str]:
 
 
 def dependencies(e: Evidence) -> Iterator[str]:
-    """A job begins after those that it waits for."""
+    """A job starts after its predecessors."""
     of_job: dict[int, list[Try]] = defaultdict(list)
     for each in e.tries:
         of_job[each.job].append(each)
-    for said in _submissions(e):
-        for before in of_job[said.more.get("after", 0)]:
-            for after in of_job[said.job]:
+    for request in _submissions(e):
+        for before in of_job[request.more.get("after", 0)]:
+            for after in of_job[request.job]:
                 if max(before.begin, before.end or 0) > after.begin + _TICK_S:
-                    yield f"job {said.job} began at {after.begin}, before {said.more['after']} was over"
+                    yield f"job {request.job} began at {after.begin}, before {request.more['after']} was over"
 
 
 def licences(e: Evidence) -> Iterator[str]:
@@ -121,21 +121,21 @@ def slots(e: Evidence) -> Iterator[str]:
 
 def windows(e: Evidence) -> Iterator[str]:
     """Jobs of a reservation begin while it lasts."""
-    made = {each.more["reservation"]: each for each in e.said if each.what == "reserve" and each.sure}
+    made = {each.more["reservation"]: each for each in e.requests if each.what == "reserve" and each.sure}
     tries = e.tries_of()
-    for said in _submissions(e):
-        number = said.more.get("reservation", 0)
-        for each in tries.get((said.job, 1), []) if number in made else []:
+    for request in _submissions(e):
+        number = request.more.get("reservation", 0)
+        for each in tries.get((request.job, 1), []) if number in made else []:
             if not made[number].asked <= each.begin <= made[number].answered + made[number].more["lasts"] + 1:
-                yield f"job {said.job} began at {each.begin}, outside of reservation {number}"
+                yield f"job {request.job} began at {each.begin}, outside of reservation {number}"
 
 
 def holds(e: Evidence) -> Iterator[str]:
-    """A held job begins after somebody has released it."""
+    """A held job starts after a user has released it."""
     released: dict[int, float] = {}
-    for said in e.said:
-        if said.what == "release":
-            released[said.job] = min(said.asked, released.get(said.job, said.asked))
+    for request in e.requests:
+        if request.what == "release":
+            released[request.job] = min(request.asked, released.get(request.job, request.asked))
     held = {each.job for each in _submissions(e) if each.more["kind"] == "held"}
     for each in e.tries:
         if each.job in held and each.begin < released.get(each.job, float("inf")) - _TICK_S:
@@ -143,14 +143,14 @@ def holds(e: Evidence) -> Iterator[str]:
 
 
 def deletions(e: Evidence) -> Iterator[str]:
-    """What was deleted does not begin afterwards, unless it was on its way to a host that could not be told."""
-    for said in e.said:
-        if said.what != "delete" or not said.sure:
+    """A deleted task does not start afterwards, unless its start was on the way to an unreachable host."""
+    for request in e.requests:
+        if request.what != "delete" or not request.sure:
             continue
         for each in e.tries:
-            late = each.job == said.job and each.begin > said.answered + LATE_S
-            if late and not any(b.begin < each.begin and b.end > said.answered - LATE_S for b in e.broken):
-                yield f"job {said.job} was deleted at {said.answered} and began at {each.begin}"
+            late = each.job == request.job and each.begin > request.answered + LATE_S
+            if late and not any(b.begin < each.begin and b.end > request.answered - LATE_S for b in e.broken):
+                yield f"job {request.job} was deleted at {request.answered} and began at {each.begin}"
 
 
 def alterations(e: Evidence) -> Iterator[str]:
@@ -161,10 +161,10 @@ def alterations(e: Evidence) -> Iterator[str]:
     accounts = {each.job: each.account for each in e.records}
     for job, account in accounts.items():
         allowed = {"sge"}
-        for said in (each for each in e.said if each.what == "alter" and each.job == job):
-            if said.sure and said.answered < began.get(job, float("inf")):
+        for request in (each for each in e.requests if each.what == "alter" and each.job == job):
+            if request.sure and request.answered < began.get(job, float("inf")):
                 allowed = set()
-            allowed.add(said.more["account"])
+            allowed.add(request.more["account"])
         if account not in allowed:
             yield f"job {job} bears the account {account}, not one of {sorted(allowed)}"
 
@@ -172,24 +172,24 @@ def alterations(e: Evidence) -> Iterator[str]:
 def configuration(e: Evidence) -> Iterator[str]:
     """The queue is as it was changed last."""
     allowed: dict[str, set[str]] = defaultdict(set)
-    for said in e.said:
-        if said.what == "configure":
-            if said.sure:
-                allowed[said.more["attribute"]].clear()
-            allowed[said.more["attribute"]].add(said.more["value"])
+    for request in e.requests:
+        if request.what == "configure":
+            if request.sure:
+                allowed[request.more["attribute"]].clear()
+            allowed[request.more["attribute"]].add(request.more["value"])
     for attribute, values in allowed.items():
         if e.queue[attribute] not in values:
             yield f"{attribute} is {e.queue[attribute]}, not one of {sorted(values)}"
 
 
 def sessions(e: Evidence) -> Iterator[str]:
-    """A session runs its command once, and wholly if it said so."""
+    """A session runs its command once, and completely if it was acknowledged."""
     tries = Counter(each.name for each in e.tries)
     ended = {each.name for each in e.tries if each.end is not None}
-    for said in e.said:
-        if said.what == "session":
-            name = said.more["name"]
-            if tries[name] > 1 or (said.sure and name not in ended):
+    for request in e.requests:
+        if request.what == "session":
+            name = request.more["name"]
+            if tries[name] > 1 or (request.sure and name not in ended):
                 yield f"session {name} began {tries[name]} times{'' if name in ended else ' and did not end'}"
 
 
@@ -204,14 +204,14 @@ def slave_tasks(e: Evidence) -> Iterator[str]:
 
 
 def tracebacks(e: Evidence) -> Iterator[str]:
-    """No command shows one."""
-    for said in e.said:
-        if said.what == "traceback":
-            yield f"{said.user}: {said.more['said'][-300:]}"
+    """No command shows a traceback."""
+    for request in e.requests:
+        if request.what == "traceback":
+            yield f"{request.user}: {request.more['output'][-300:]}"
 
 
 def left_over(e: Evidence) -> Iterator[str]:
-    """Nothing is left of what has ended."""
+    """Ended tasks leave nothing behind."""
     yield from e.left
 
 
@@ -221,8 +221,8 @@ RULES: tuple[Callable[[Evidence], Iterator[str]], ...] = (
 )
 
 
-def _submissions(e: Evidence) -> list[Said]:
-    return [each for each in e.said if each.what == "submit" and each.sure]
+def _submissions(e: Evidence) -> list[Request]:
+    return [each for each in e.requests if each.what == "submit" and each.sure]
 
 
 def _most(uses: Iterator[tuple[Try, int]]) -> int:

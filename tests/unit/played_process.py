@@ -1,4 +1,4 @@
-"""A child process that is none, and has ended, as `daemons.runtime.children` ends one."""
+"""A simulated child process that has ended, as `daemons.runtime.children` ends a process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class PlayedProcess:
         self._transport = self
 
     def get_pipe_transport(self, number: int) -> None:
-        """It has no pipes any more."""
+        """The process has no pipes any more."""
 
     async def wait(self) -> int:
         return self.returncode

@@ -42,7 +42,7 @@ def test_nothing_is_lost_or_doubled_over_broken_connections(
     assert received == pieces
 
 
-def test_a_full_window_leaves_no_room_until_it_is_acknowledged() -> None:
+def test_a_full_window_leaves_no_space_until_it_is_acknowledged() -> None:
     outbox = Outbox(10)
     outbox.put(session.OUTPUT, b"0123456789")
     assert not outbox.has_capacity and not outbox.is_acknowledged
@@ -95,3 +95,19 @@ def test_frames_that_are_gone_cannot_be_requested_again() -> None:
 def test_a_window_size_arrives_as_it_was() -> None:
     ((kind, content),) = Inbox().feed(session.encode_window_size((24, 80, 0, 0)))
     assert (kind, session.decode_window_size(content)) == (session.WINDOW, (24, 80, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("peer", "own", "origin"),
+    [
+        ("10.0.0.1", "10.0.0.2", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "::ffff:10.0.0.2", "10.0.0.1"),
+        ("::ffff:10.0.0.2", "10.0.0.2", session.LOCALHOST),
+        ("::ffff:127.0.0.1", "::ffff:10.0.0.2", session.LOCALHOST),
+        ("fd88::1", "fd88::1", session.LOCALHOST),
+        ("::1", "fd88::1", session.LOCALHOST),
+        ("fd88::2", "fd88::1", "fd88::2"),
+    ],
+)
+def test_the_origin_of_a_client_has_one_form_at_each_socket(peer: str, own: str, origin: str) -> None:
+    assert session.client_origin(peer, own) == origin

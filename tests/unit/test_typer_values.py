@@ -20,10 +20,10 @@ def show(
     flag: Annotated[bool, typer.Option("--flag")] = False,
     number: Annotated[int, typer.Option(min=1)] = 1,
     place: Path | None = None,
-    words: Annotated[list[str] | None, typer.Option("--word")] = None,
+    values: Annotated[list[str] | None, typer.Option("--word")] = None,
     doubled: Annotated[str, typer.Option(parser=lambda text: text * 2)] = "",
 ) -> None:
-    print(repr((name, flag, number, place, words, doubled)))
+    print(repr((name, flag, number, place, values, doubled)))
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return kinds
 
 
-def shown(*words: str) -> Any:
-    done = CliRunner().invoke(app, words)
+def shown(*values: str) -> Any:
+    done = CliRunner().invoke(app, values)
     assert done.exit_code == 0, done.output
     return eval(done.output, {"PosixPath": Path})
 
@@ -54,7 +54,7 @@ def test_texts_flags_and_what_is_not_given_need_no_pydantic(built: list[Any]) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "place", "value"),
+    ("values", "place", "value"),
     [
         (("--number", "7"), 2, 7),
         (("--place", "/x/y"), 3, Path("/x/y")),
@@ -62,10 +62,10 @@ def test_texts_flags_and_what_is_not_given_need_no_pydantic(built: list[Any]) ->
         (("--doubled", "ab"), 5, "abab"),
     ],
 )
-def test_all_others_are_as_typer_makes_them(words: tuple[str, ...], place: int, value: Any) -> None:
-    assert shown(*words)[place] == value
+def test_all_others_are_as_typer_makes_them(values: tuple[str, ...], place: int, value: Any) -> None:
+    assert shown(*values)[place] == value
 
 
-@pytest.mark.parametrize("words", [("--number", "many"), ("--number", "0")])
-def test_wrong_values_are_refused(words: tuple[str, ...]) -> None:
-    assert CliRunner().invoke(app, words).exit_code == 2
+@pytest.mark.parametrize("values", [("--number", "many"), ("--number", "0")])
+def test_wrong_values_are_refused(values: tuple[str, ...]) -> None:
+    assert CliRunner().invoke(app, values).exit_code == 2

@@ -32,7 +32,7 @@ Wait = Annotated[bool, typer.Option("--wait", help="Wait for the job, and end wi
 def ray(context: typer.Context, python: Python = "", wait: Wait = False) -> None:
     """Run a Python script in a Ray cluster of its own, made of a parallel job: gridengine ray -pe NAME SLOTS SCRIPT.
 
-    Options of qsub stand before the script, its arguments behind it.
+    Options of qsub precede the script, arguments of the script follow it.
     """
     raise typer.Exit(_submit("ray", context.args, python, wait))
 
@@ -40,7 +40,7 @@ def ray(context: typer.Context, python: Python = "", wait: Wait = False) -> None
 def dask(context: typer.Context, python: Python = "", wait: Wait = False) -> None:
     """Run a Python script in a Dask cluster of its own, made of a parallel job: gridengine dask -pe NAME SLOTS SCRIPT.
 
-    Options of qsub stand before the script, its arguments behind it.
+    Options of qsub precede the script, arguments of the script follow it.
     """
     raise typer.Exit(_submit("dask", context.args, python, wait))
 

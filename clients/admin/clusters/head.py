@@ -23,7 +23,8 @@ sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from clients.admin.clusters import node  # noqa: E402
 from clients.admin.clusters.kinds import KINDS, TRIES, ClusterHost, Part  # noqa: E402
-from gridengine.errors import UserError
+from gridengine.addresses import LOOPBACK, family_of, host_addresses  # noqa: E402
+from gridengine.errors import UserError  # noqa: E402
 
 _NODE = Path(node.__file__).resolve()
 _PORTS = 3
@@ -52,16 +53,15 @@ def hosts_of_job() -> list[ClusterHost]:
 def address_of(hosts: list[ClusterHost]) -> str:
     """The address on which the head listens: the loopback address unless the job has other hosts. Raises ClusterError."""
     if len(hosts) == 1:
-        return "127.0.0.1"
-    try:
-        return socket.gethostbyname(hosts[0].name)
-    except OSError as error:
-        raise ClusterError(f"host {hosts[0].name} has no address: {error.strerror}") from None
+        return LOOPBACK
+    for address in host_addresses((hosts[0].name,)):
+        return address
+    raise ClusterError(f"host {hosts[0].name} has no address: its name does not resolve here")
 
 
 def free_ports(address: str, count: int) -> list[int]:
     """Ports of this host that are free at this moment."""
-    sockets = [socket.socket() for _ in range(count)]
+    sockets = [socket.socket(family_of(address)) for _ in range(count)]
     try:
         for each in sockets:
             each.bind((address, 0))

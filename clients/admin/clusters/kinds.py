@@ -10,6 +10,8 @@ from __future__ import annotations
 import secrets
 from typing import Any, NamedTuple
 
+from gridengine.addresses import join_port
+
 Part = dict[str, Any]
 """The input of `node`, by field."""
 
@@ -65,8 +67,9 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
         "--include-dashboard=false",
         f"--temp-dir={directory}/s",
     ]
-    others = [part([f"--address={address}:{port}"], host.slots, TRIES) for host in hosts[1:]]
-    return ClusterPlan([part(head, hosts[0].slots, 1)], others, files, {**environment, "RAY_ADDRESS": f"{address}:{port}"}, "")
+    found = join_port(address, port)
+    others = [part([f"--address={found}"], host.slots, TRIES) for host in hosts[1:]]
+    return ClusterPlan([part(head, hosts[0].slots, 1)], others, files, {**environment, "RAY_ADDRESS": found}, "")
 
 
 def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list[int], directory: str) -> ClusterPlan:
@@ -77,7 +80,7 @@ def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: lis
     environment = {f"{tls}CA_FILE": "{private}/tls.crt", "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true"}
     for role in ("SCHEDULER", "WORKER", "CLIENT"):
         environment |= {f"{tls}{role}__CERT": "{private}/tls.crt", f"{tls}{role}__KEY": "{private}/tls.key"}
-    scheduler = f"tls://{address}:{ports[0]}"
+    scheduler = f"tls://{join_port(address, ports[0])}"
 
     def part(arguments: list[str]) -> Part:
         command = [python, "-m", *arguments, "--no-dashboard"]

@@ -60,7 +60,7 @@ def import_sge(
         list[str] | None, typer.Option("--without-host", metavar="HOST", help="Skip a host that no longer exists; repeat.")
     ] = None,
 ) -> None:
-    """Import an existing Grid Engine's configuration: all of it in one transaction, or nothing. Objects of this cell alone stay.
+    """Import an existing Grid Engine's configuration: all of it in one transaction, or nothing. Other objects stay.
     """
     here = cell_of_environment(root, cell)
     select_cell(here)

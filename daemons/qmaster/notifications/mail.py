@@ -81,7 +81,7 @@ def _host_lost(moment: _Moment, event: HostLost) -> Iterable[Mail]:
     """To administrators only: owners of the jobs there get mail when their jobs end. Deviation: 8.1.9 sends no mail."""
     state = moment.state
     host = state.hosts.get(event.host)
-    if host is None or not host.up:
+    if host is None or not host.up or event.orderly:
         return ()
     heard = f"last heard: {_time(host.last_heard, moment.zone)}" if host.last_heard else "never heard"
     running = sorted({state.jobs[job_id].label(task_id) for job_id, task_id in state.tasks_on.get(event.host, ())})

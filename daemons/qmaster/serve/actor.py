@@ -154,7 +154,7 @@ class QmasterActor:
         join_requests = JoinRequests(authority, cell.environment(), self._keys_replaced, root_only=is_root)
         members_only, joining = keys.server_context(callers_need_keys=True), keys.joining_context()
         await self._service.start(
-            cell.gdi_socket, self._host, key_of, address=cell.address(self._host), port=cell.qmaster_port, limits=cell.limits,
+            cell.gdi_socket, self._host, key_of, addresses=cell.addresses(self._host), port=cell.qmaster_port, limits=cell.limits,
             tls=lambda: joining if join_requests.has_open_token() else members_only, join_requests=join_requests,
         )
         self._watch = self._loop.create_task(self._watch_nodes())

@@ -19,6 +19,7 @@ from typing import IO
 from daemons.qmaster.notifications.mail import Mail
 from daemons.runtime import children, identity
 from daemons.runtime.identity import LocalUser
+from daemons.runtime.name_service import Lookups, NameServiceError
 from gridengine.errors import InvalidValueError
 from gridengine.syntax.mail_address import check_mail_address
 
@@ -37,6 +38,7 @@ class MailSender:
 
     def __init__(self, mailer: Callable[[], str | None], timeout_s: float = TIMEOUT_S) -> None:
         self._mailer = mailer
+        self._senders = Lookups(_sender_and_path)
         self._timeout_s = timeout_s
         self._queues: list[_MailQueue] = [asyncio.Queue(QUEUE_LENGTH) for _ in range(SENDERS)]
         self._dropped = 0
@@ -69,7 +71,7 @@ class MailSender:
             recipient, mail = await queue.get()
             try:
                 await self._send_one(recipient, mail)
-            except (OSError, InvalidValueError) as error:
+            except (OSError, InvalidValueError, NameServiceError) as error:
                 reason = getattr(error, "strerror", None) or error
                 _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, reason)
             finally:
@@ -88,7 +90,7 @@ class MailSender:
             await self._run_mailer(mailer, recipient, mail, output)
 
     async def _run_mailer(self, mailer: str, recipient: str, mail: Mail, output: IO[bytes]) -> None:
-        user, path = _sender_and_path(mailer)
+        user, path = await self._senders.find(mailer)
         subject = "".join(character if character.isprintable() else " " for character in mail.subject)
         process = await children.begin(
             path,

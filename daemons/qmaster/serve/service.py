@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.replication.replicas_in_sync import Replication
 from daemons.qmaster.serve.requests.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
-from daemons.qmaster.serve.requests.refused_requests import RefusedRequests
+from daemons.qmaster.serve.requests.refused_requests import note_refusal
 from daemons.qmaster.serve.scheduling import SchedulerDriver
 from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.spool_space import SpoolSpace
@@ -38,6 +39,7 @@ from daemons.qmaster.serve.streams.task_end_streams import TaskEndStreams
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits
+from daemons.runtime.log_throttle import LogThrottle
 from daemons.runtime.messages import about
 from gridengine.errors import plain_fault
 from gridengine.protocols.delivery import Batch, Inventory, Load, decode, encode
@@ -77,7 +79,7 @@ class Service:
         self._mail: MailSender | None = None
         self._writer: FileWriter | None = None
         streams = LongLivedStreams(self.event_clients, self._job_waiters, self._task_ends, self._mirrors)
-        self._refused_requests = RefusedRequests()
+        self._refusals = LogThrottle(lambda: master.world().steady)
         self.requests = Requests(master, callbacks, self.durable, self.driver, streams, self._spool_space)
         self._liveness = self.requests.liveness
         self._liveness.writing = lambda: len(self._durable)
@@ -89,13 +91,13 @@ class Service:
         socket: Path,
         host: str,
         key_of: KeyOf,
-        address: str = "",
+        addresses: Sequence[str] = (),
         port: int = 0,
         tls: Any = None,
         limits: Limits = USUAL_LIMITS,
         join_requests: JoinRequests | None = None,
     ) -> None:
-        """Serve at the Unix socket and, with a TLS context, at a port of `address`. The rest: see `GdiServer`."""
+        """Serve at the Unix socket and, with a TLS context, at a port of `addresses`. The rest: see `GdiServer`."""
         long_lived = {row.name for row in ENDPOINTS.values() if row.is_long_lived}
         self._gdi = GdiServer(self.answer, self.requests.streams, long_lived, host, key_of, limits, self.is_leader, join_requests)
         self._liveness.port, self._liveness.connections = port, self._gdi.connections
@@ -105,7 +107,7 @@ class Service:
         self._writer = FileWriter()
         self.master.write_by(self._writer.carry_out)
         self.begin()
-        await self._gdi.start(socket, address, port, tls)
+        await self._gdi.start(socket, addresses, port, tls)
 
     def begin(self) -> None:
         """Start the periodic work, on the running event loop: at once, or when the spool has space for its writes."""
@@ -216,7 +218,7 @@ class Service:
         """Answer one request (`endpoints`)."""
         with self._liveness.request():
             answer = await self.requests.answer(name, body, caller, key)
-        self._refused_requests.note(name, answer, caller, self.master.world().now)
+        note_refusal(self._refusals, name, answer, caller)
         return answer
 
     # --- hosts -----------------------------------------------------------------------------------------------
@@ -272,13 +274,12 @@ class Service:
         """The nodes of these hosts are dead: do not wait for max_unheard."""
         for host in self.hosts_with_nodes():
             if host in hosts:
-                self.master.lose_host(host)
+                self.master.lose_host(host, orderly=self.requests.host_log.was_stopped(host))
                 self.flush()
 
     def note_node_ending(self, host: str) -> None:
         """The daemon of a host is about to end: dispatch nothing more to it."""
-        self.requests.host_log.note_shutdown(host)
-        self.master.lose_host(host)
+        self.requests.note_host_ending(host)
 
     def _compact(self, *, ends: bool = False) -> None:
         try:

@@ -22,12 +22,24 @@ from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.daemon import Startup, module_command
 from daemons.runtime.local_request import NoLocalAnswerError, post_local
 from daemons.runtime.ports import explain_taken_port
-from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeError, head_spec, ray_environment
+from daemons.runtime.ray_node import (
+    START_S,
+    TOO_SLOW,
+    NodeInfo,
+    RayNode,
+    RayNodeError,
+    SlowStartError,
+    growing_limit,
+    head_spec,
+    ray_environment,
+)
 from daemons.runtime.watchdog import feed_watchdog
 from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
-ACTORS_S = 110.0
+#: limit of the start of the actors, and how much earlier their driver gives up; attempts at the first start of a slow host
+ACTORS_S, _DRIVER_S = 110.0, 10.0
+_SLOW_STARTS = 3
 _QUESTION = "may_configure"
 """The request that probes the qmaster, which reads the state, and changes nothing."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
@@ -42,6 +54,7 @@ class QmasterSupervisor:
         self._cell, self._host, self._startup = cell, host, startup
         self._ending = asyncio.Event()
         self._node: RayNode | None = None
+        self._node_limit, self._actors_limit = growing_limit(START_S), growing_limit(ACTORS_S)
         self._served = False
         self._starting = False
         self._abandoned = False
@@ -72,16 +85,19 @@ class QmasterSupervisor:
         return 0
 
     async def _serve(self) -> int:
-        """Keep a node running until the daemon ends; returns its exit code, 1 if it never served."""
-        backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+        """Keep a node running until the daemon ends; returns its exit code, 1 if it never served. A first start that was too slow
+        is tried again with longer limits."""
+        backoff, attempts = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S), 0
         while not self._ending.is_set():
-            node = self._node = RayNode(self._cell, head_spec(self._cell, self._host))
+            node = self._node = RayNode(self._cell, head_spec(self._cell, self._host), start_s=self._node_limit.next_s())
+            attempts += 1
             try:
                 await self._until_ending(self._live(node))
                 backoff.reset()
             except (RayNodeError, CellError, OSError) as fault:
                 _log.error("%s", plain_fault(fault))
-                if not self._served:
+                is_slow = isinstance(fault, SlowStartError) and attempts < _SLOW_STARTS
+                if not self._served and not is_slow:
                     self._startup.failed(f"sge_qmaster: {plain_fault(fault)}")
                     await node.stop()
                     return 1
@@ -117,6 +133,8 @@ class QmasterSupervisor:
             await self._start_actors(info)
         finally:
             self._starting = False
+        self._node_limit.reset()
+        self._actors_limit.reset()
         if not self._served:
             self._served = True
             self._startup.ready()
@@ -133,23 +151,27 @@ class QmasterSupervisor:
             await asyncio.sleep(_PORTS_PAUSE_S)
 
     async def _start_actors(self, info: NodeInfo) -> None:
+        limit_s = self._actors_limit.next_s()
         child = await children.begin(
             *module_command("daemons.qmaster.serve.start_actors"),
             info.head,
             info.session,
             str(os.getpid()),
+            str(limit_s - _DRIVER_S),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             env=ray_environment(self._cell, head_spec(self._cell, self._host)),
         )
         try:
-            async with asyncio.timeout(ACTORS_S):
+            async with asyncio.timeout(limit_s):
                 _, errors = await child.communicate()
         except TimeoutError:
-            raise RayNodeError(f"the qmaster did not answer within {ACTORS_S:.0f} s") from None
+            raise SlowStartError(f"the qmaster did not answer within {limit_s:.0f} s") from None
         finally:
             await children.end(child)
+        if child.returncode == TOO_SLOW:
+            raise SlowStartError(f"the qmaster did not answer within {limit_s - _DRIVER_S:.0f} s")
         if child.returncode:
             lines = errors.decode(errors="replace").strip().splitlines()
             raise RayNodeError(lines[-1] if lines else "the qmaster could not be started")

@@ -39,7 +39,7 @@ def serve(foreground: Foreground = False, version: Version = False) -> None:
         open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "shadowd", cell.json_log)
         renewal = Renewal(lambda: master_program(cell, host))
         status = run_until_stopped(
-            lambda stop: run_participant(cell, host, startup, stop, renewal, campaign_at_once=False), pid_file, renewal
+            lambda stop: run_participant(cell, host, startup, stop, renewal, campaign_at_once=False), pid_file, startup, renewal
         )
         pid_file.release()
     raise SystemExit(status)

@@ -7,12 +7,8 @@ CSRF token of each change, and the headers of each answer. The request holds the
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import os
-import pwd
-import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
 from urllib.parse import SplitResult, quote, unquote, urlsplit
@@ -20,13 +16,14 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
-from daemons.runtime.cell import LOOPBACK
 from daemons.runtime.http_listener import note_login
+from daemons.runtime.name_service import Lookups, NameServiceError, find_user
 from daemons.web.access.logins import Login, Logins
 from daemons.web.access.shares import MOST_STREAMS, Shares
 from daemons.web.api.problem import problem
 from daemons.web.api.scopes import includes_scope, needed_scope
 from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN
+from gridengine.addresses import canonical, is_loopback
 from gridengine.protocols.gdi.requests import Caller
 
 COOKIE, NEXT = "ge_session", "ge_next"
@@ -45,7 +42,6 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _REFUSAL_HEADERS = {401: {hdrs.WWW_AUTHENTICATE: "Bearer"}, 429: {hdrs.RETRY_AFTER: "10"}}
-CONFIRMED_S, _MOST_CONFIRMED = 60.0, 1000
 _NEXT_COOKIE_S = 900
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -56,7 +52,7 @@ class Guard:
 
     def __init__(self, logins: Logins, names: frozenset[str], tls: bool) -> None:
         self._logins, self._names, self.tls = logins, names, tls
-        self._confirmed_users: OrderedDict[tuple[str, int], float] = OrderedDict()
+        self._users: Lookups[Caller, bool] = Lookups(lambda caller: is_user(caller), lambda caller: f'user "{caller.user}"')
         self._shares = Shares()
 
     def protect(self, app: web.Application) -> None:
@@ -70,9 +66,12 @@ class Guard:
             if not self._names_this_host(request):
                 return _refusal(request, 421, "this server has another host name: see `names` in common/web")
             login = self._login(request)
-            if login is not None and not await self._has_user(login.caller):
-                self._logins.end(login.digest)
-                login = None
+            try:
+                if login is not None and not await self._users.find(login.caller):
+                    self._logins.end(login.digest)
+                    login = None
+            except NameServiceError as error:  # the login stays
+                return _refusal(request, 503, str(error))
             if login is not None:
                 note_login(request)
                 request[LOGIN], request[CALLER], request[CSRF] = login, login.caller, login.csrf
@@ -97,14 +96,14 @@ class Guard:
     def _names_this_host(self, request: web.Request) -> bool:
         """Whether the Host header names this host: a foreign name for its address is an attack (DNS rebinding)."""
         name = _split_address(f"//{request.headers.get(hdrs.HOST, '')}").hostname
-        return name is not None and name.lower() in self._names
+        return name is not None and (canonical(name) or name.lower()) in self._names
 
     def _login(self, request: web.Request) -> Login | None:
         scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
         if scheme.lower() == "bearer":
-            return self._logins.find("token", token.strip(), request.remote or "")
+            return self._logins.find("token", token.strip(), _remote(request))
         cookie = request.cookies.get(COOKIE, "")
-        return self._logins.find("session", cookie, request.remote or "") if cookie else None
+        return self._logins.find("session", cookie, _remote(request)) if cookie else None
 
     def _refuse_without_login(self, request: web.Request) -> web.Response:
         is_part = "HX-Request" in request.headers  # the login page does not fit into a part of a page
@@ -116,17 +115,10 @@ class Guard:
         )
         return response
 
-    async def _has_user(self, caller: Caller) -> bool:
-        """Whether this user still exists on this host; looked up once a minute."""
-        key, now = (caller.user, caller.uid), time.monotonic()
-        if self._confirmed_users.get(key, -CONFIRMED_S) + CONFIRMED_S > now:
-            return True
-        if not await asyncio.to_thread(is_user, caller):
-            return False
-        self._confirmed_users[key] = now
-        if len(self._confirmed_users) > _MOST_CONFIRMED:
-            self._confirmed_users.popitem(last=False)
-        return True
+
+def _remote(request: web.Request) -> str:
+    """The address of the browser or program, "" if it is gone."""
+    return canonical(request.remote or "")
 
 
 async def _check_and_handle(request: web.Request, login: Login | None, handler: Handler) -> web.StreamResponse:
@@ -157,9 +149,9 @@ def _split_address(address: str) -> SplitResult:
 
 
 def is_user(caller: Caller) -> bool:
-    """Whether this user exists, and still belongs to the group of the login."""
+    """Whether this user exists, and still belongs to the group of the login. Blocks. Raises NameServiceError."""
     try:
-        user = pwd.getpwnam(caller.user)
+        user = find_user(caller.user)
     except KeyError:
         return False
     return user.pw_uid == caller.uid and caller.gid in os.getgrouplist(caller.user, user.pw_gid)
@@ -169,7 +161,7 @@ def _is_public(request: web.Request) -> bool:
     """Whether a request needs no login; the metrics are public for programs on this host only."""
     path = request.path
     if path == "/metrics":
-        return request.remote in (LOOPBACK, "::1")
+        return is_loopback(_remote(request))
     is_listed = any(path == each or (path.startswith(each) and each.endswith("/")) for each in _PUBLIC_PATHS)
     return is_listed or path.startswith("/login/")
 

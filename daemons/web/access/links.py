@@ -17,6 +17,7 @@ from aiohttp import web
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.local_users import LocalUsers
+from daemons.runtime.name_service import NameServiceError
 from daemons.web.access.logins import Logins, digest_of
 from gridengine.files.unix_sockets import peer_credentials
 from gridengine.protocols import web as agreed
@@ -75,7 +76,10 @@ class LinkServer:
 
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         assert request.transport is not None
-        caller = await self._users.caller(*peer_credentials(request.transport.get_extra_info("socket"))[1:], self._host)
+        try:
+            caller = await self._users.caller(*peer_credentials(request.transport.get_extra_info("socket"))[1:], self._host)
+        except NameServiceError as error:
+            return web.json_response({"error": str(error)})
         try:
             fields = json.loads(await request.content.read(_MAX_REQUEST_BYTES) or b"{}")
         except (ValueError, RecursionError):

@@ -46,7 +46,7 @@ class _BadRequestError(RefusalError):
     """A malformed request; the text is the reason."""
 
 
-def _with_problems(handler: Handler) -> Handler:
+def with_problems(handler: Handler) -> Handler:
     """A handler that answers faults as problems."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -286,19 +286,19 @@ def routes() -> list[web.RouteDef]:
     """All routes below `/api`."""
     own = {("GET", "/config/{kind}/{name}"), ("GET", "/jobs/{id}")}
     table = [
-        web.route(row.method, ROOT + row.path, _with_problems(partial(_answer_resource, row)))
+        web.route(row.method, ROOT + row.path, with_problems(partial(_answer_resource, row)))
         for row in RESOURCES
         if (row.method, row.path) not in own
     ]
     objects = f"{ROOT}/config/{{kind}}/{{name}}"
     return [
         web.get(f"{ROOT}/openapi.json", _document),
-        web.get(f"{ROOT}/jobs", _with_problems(_jobs)),
-        web.get(f"{ROOT}/jobs/{{id}}", _with_problems(_job)),
-        web.get(objects, _with_problems(_show)),
-        web.put(objects, _with_problems(_change)),
-        web.delete(objects, _with_problems(_change)),
-        web.post(f"{ROOT}/requests/{{name}}", _with_problems(_forward_request)),
+        web.get(f"{ROOT}/jobs", with_problems(_jobs)),
+        web.get(f"{ROOT}/jobs/{{id}}", with_problems(_job)),
+        web.get(objects, with_problems(_show)),
+        web.put(objects, with_problems(_change)),
+        web.delete(objects, with_problems(_change)),
+        web.post(f"{ROOT}/requests/{{name}}", with_problems(_forward_request)),
         *table,
         web.route("*", f"{_API}{{tail:.*}}", _no_such_path),
     ]

@@ -10,31 +10,23 @@ from typing import Any
 
 import aiohttp
 import msgspec
-from aiohttp import hdrs, web
+from aiohttp import web
 
-from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.api.problem import problem, refused
 from daemons.web.shared import IS_LOGGED_IN, WEB, caller_of
 from gridengine.protocols.gdi.requests import Answer
 
 STREAMS = ("events", "wait")
 _CHECK_S = 5.0
-_RETRY_S = 5
 _LINES = "application/x-ndjson"
 
 
 async def stream(request: web.Request) -> web.StreamResponse:
-    """Forward a stream until either side ends the connection."""
+    """Forward a stream until either side ends the connection. Raises NoQmasterError."""
     name = request.match_info["name"]
     if name not in STREAMS:
         return problem(404, f'there is no stream "{name}", only {", ".join(STREAMS)}')
-    try:
-        answer = await request.app[WEB].follow(name, await request.read(), caller_of(request))
-    except NoQmasterError as away:
-        response = problem(503, str(away))
-        response.headers[hdrs.RETRY_AFTER] = str(_RETRY_S)
-        return response
-    async with answer:
+    async with await request.app[WEB].follow(name, await request.read(), caller_of(request)) as answer:
         if answer.content_type != _LINES:
             return refused(msgspec.json.decode(await answer.read(), type=Answer), is_single=False)
         return await _forward(request, answer)

@@ -16,10 +16,9 @@ from aiohttp import web
 
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.forms import form_route, no_question
-from daemons.web.pages.job_values import values_of
 from daemons.web.pages.option_form import OptionForm
+from daemons.web.pages.option_values import reservation_values, values_of
 from daemons.web.pages.page import Data, Handler, Page, Visit, page_route, problem, visit_of
-from daemons.web.pages.reservation_values import reservation_values
 from daemons.web.pages.reservations import FIELDS, find_reservation
 from daemons.web.pages.submitting import ROWS, form_response, grade_answers, job_request
 from gridengine.options.option import Option, options_of

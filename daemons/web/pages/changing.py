@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from daemons.qmaster.permissions import no_right
 from daemons.runtime.qmaster_client import NoQmasterError
+from daemons.web.pages.forms import AWAY
 from daemons.web.pages.page import Visit
 from gridengine.protocols.gdi.requests import Answer
 
@@ -64,7 +65,7 @@ def why_not_configure(visit: Visit, operators: bool = False) -> str:
     """
     shared = visit.shared
     if not shared.mirror.connected:
-        return "The qmaster does not respond: nothing can be changed."
+        return AWAY
     return no_right(shared.mirror.state, visit.caller, shared.source.world(), operators).removeprefix("denied: ")
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from multidict import MultiMapping
 
+from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.page import Visit, html, visit_of, with_error_pages
 from daemons.web.pages.templating import templates
@@ -23,6 +24,8 @@ from gridengine.values.units import counted
 CONFIRMED_FIELD = "confirmed"
 """The field of a confirmed form."""
 _MOST_NAMED = 5
+AWAY = "The qmaster does not respond: nothing can be changed."
+"""The reason for which all buttons of changes are disabled."""
 
 
 class Question(NamedTuple):
@@ -129,3 +132,13 @@ def _confirm_addresses(request: web.Request) -> dict[str, str]:
     referer = request.headers.get("Referer", "")
     own = referer.startswith(f"{request.scheme}://{request.host}/")
     return {"action": request.path_qs, "back": referer if own else request.path}
+
+
+def why_not_change(visit: Visit, noun: str, owner: str) -> str:
+    """The reason why the visitor may not change a job or a reservation of this owner, "" for none; the qmaster decides."""
+    shared, caller = visit.shared, visit.caller
+    if not shared.mirror.connected:
+        return AWAY
+    if caller.user == owner or is_operator(shared.mirror.state, caller, shared.cell.admin_user):
+        return ""
+    return f"{caller.user} is neither the owner of the {noun} ({owner}) nor an operator."

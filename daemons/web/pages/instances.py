@@ -9,7 +9,7 @@ from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, tasks_in
+from daemons.web.pages.forms import AWAY, FORCED, Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.protocols.gdi.requests import Answer
@@ -102,7 +102,7 @@ def _why_not(visit: Visit, names: list[str]) -> str:
     """The reason why the visitor may change none of these instances, "" if there is no reason; the qmaster decides."""
     shared, caller = visit.shared, visit.caller
     if not shared.mirror.connected:
-        return "The qmaster does not respond: nothing can be changed."
+        return AWAY
     state = shared.mirror.state
     if is_operator(state, caller, shared.cell.admin_user) or any(owns_queue(state, caller, name) for name in names):
         return ""

@@ -12,13 +12,12 @@ from typing import Any, get_type_hints
 from multidict import MultiDict, MultiMapping
 from yarl import URL
 
-from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.job_rows import GROUPS, JobFilter, JobRow, affects_jobs
 from daemons.web.pages import job_output
 from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed
+from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, why_not_change
 from daemons.web.pages.job_usage import ShownUsage, usage_of
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
@@ -163,11 +162,11 @@ async def job_details(visit: Visit) -> Data:
         data["ended"] = await finished_job(visit, int(number), task)
         if not data["ended"] and not event_log:
             raise NotFoundError(f"There is no job {number}")
-        data["why_not"] = _why_not(visit, data["ended"]["owner"]) if data["ended"] else ""
+        data["why_not"] = why_not_change(visit, "job", data["ended"]["owner"]) if data["ended"] else ""
     if jobs:
         explained = await shared.read("explain_job", {"jobs": [number]}, caller)
         data |= {"job": jobs[0], "why": explained.data["jobs"][0]}  # type: ignore[index]
-        data |= {"states": _states(visit, int(number)), "why_not": _why_not(visit, jobs[0]["owner"])}
+        data |= {"states": _states(visit, int(number)), "why_not": why_not_change(visit, "job", jobs[0]["owner"])}
         data["output"] = job_output.output_of_job(visit, int(number), task)
         job = shared.mirror.state.jobs[int(number)]
         silent = silent_hosts(shared.mirror.state)
@@ -206,16 +205,6 @@ def _states(visit: Visit, number: int) -> dict[int, str]:
     state = visit.shared.mirror.state
     job = state.jobs[number]
     return {task.id: running_state_codes(state, job, task) for task in job.placed}
-
-
-def _why_not(visit: Visit, owner: str) -> str:
-    """The reason why the visitor may not change a job of this owner, "" for none; the qmaster decides."""
-    shared, caller = visit.shared, visit.caller
-    if not shared.mirror.connected:
-        return "The qmaster does not respond: nothing can be changed."
-    if caller.user == owner or is_operator(shared.mirror.state, caller, shared.cell.admin_user):
-        return ""
-    return f"{caller.user} is neither the owner of the job ({owner}) nor an operator."
 
 
 async def _event_log(visit: Visit, number: int) -> list[Any]:

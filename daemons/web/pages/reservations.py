@@ -15,11 +15,10 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiMapping
 
-from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
-from daemons.web.pages.forms import FORCED, Action, Question, action_route, form_route, listed, no_question
+from daemons.web.pages.forms import FORCED, Action, Question, action_route, form_route, listed, no_question, why_not_change
 from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, page_route, rows_of_page, visit_of
 from daemons.web.pages.states import silent_hosts
@@ -98,7 +97,8 @@ async def reservation_details(visit: Visit) -> Data:
     jobs = sorted(visit.shared.mirror.state.reserved.jobs.get(rows[0]["id"], ()))
     inside = [row for number in jobs for row in visit.shared.jobs.of_job(number)]
     silent = silent_hosts(visit.shared.mirror.state)
-    return {"reservation": rows[0], "jobs": inside, "silent": silent, "why_not": _why_not(visit, rows[0]["owner"])}
+    why_not = why_not_change(visit, "reservation", rows[0]["owner"])
+    return {"reservation": rows[0], "jobs": inside, "silent": silent, "why_not": why_not}
 
 
 def find_reservation(visit: Visit, number: str) -> AdvanceReservation:
@@ -187,16 +187,6 @@ async def _rows(visit: Visit, targets: list[str] | None) -> list[dict[str, Any]]
     status: Any = (await visit.shared.read("status", body, visit.caller)).data
     rows: list[dict[str, Any]] = status["reservations"]["reservations"]
     return rows
-
-
-def _why_not(visit: Visit, owner: str) -> str:
-    """The reason why the visitor may not delete a reservation of this owner, "" for none; the qmaster decides."""
-    shared, caller = visit.shared, visit.caller
-    if not shared.mirror.connected:
-        return "The qmaster does not respond: nothing can be changed."
-    if caller.user == owner or is_operator(shared.mirror.state, caller, shared.cell.admin_user):
-        return ""
-    return f"{caller.user} is neither the owner of the reservation ({owner}) nor an operator."
 
 
 def _concerns(change: MirroredChange) -> bool:

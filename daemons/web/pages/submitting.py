@@ -18,8 +18,8 @@ from aiohttp import web
 
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.forms import form_route, no_question
-from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm, fold
+from daemons.web.pages.option_values import program_of, values_of
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
 from daemons.web.pages.templating import templates
 from gridengine.options.option import OptionError, split_words

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from daemons.web.drawing import timeline as drawing
 from daemons.web.drawing.timeline import TimeSpan
 from daemons.web.pages.formats import link, moment
-from daemons.web.pages.job_values import date_text
+from daemons.web.pages.option_values import date_text
 from daemons.web.pages.page import Data, Visit, rows_of_page
 from daemons.web.pages.states import reservation_badge
 from gridengine.errors import InvalidValueError

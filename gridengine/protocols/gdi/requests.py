@@ -333,7 +333,7 @@ class ExecdHello(RequestBody, forbid_unknown_fields=False):
     `incarnation`, `pid`: of its supervisor. `node_id`: of its Ray node. `session_port`: of interactive jobs. `cell_id`: of the
     cell that the host joined first. `protocol`, `ray`: see protocols.protocol. `release`: the running release; `installed`: the
     release of the next start; `refusal`: why the host did not switch to it (adr/0149). `files`, `files_mark`: of the host's copy
-    of the cell's files (adr/0173). 0 or "" means: none, or an earlier release. Later releases may send more fields.
+    of the cell's files (adr/0173). `ending`: the daemon ends in order; its jobs go on. 0 or "": none, or an earlier release.
     """
 
     host: Name
@@ -349,6 +349,7 @@ class ExecdHello(RequestBody, forbid_unknown_fields=False):
     release: Name = ""
     installed: Name = ""
     refusal: Note = ""
+    ending: bool = False
 
 
 REQUESTS: dict[str, type[RequestBody]] = {

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import fields
 
 from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
 from gridengine.errors import InvalidValueError
-from gridengine.syntax.lists import none_as_null, split_names
+from gridengine.state.configured.typed import typed
+from gridengine.syntax.lists import none_as_null
 from gridengine.values.units import INFINITY, parse_bool, parse_memory, parse_time
 
 T = TypeVar("T")
@@ -75,17 +76,22 @@ class QmasterParameters(Struct, frozen=True):
 class ExecdParameters(Struct, frozen=True):
     """execd_params, by their names in lower case.
 
-    Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots.
+    Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots. So are
+    ENABLE_CGROUPS, in whose place USE_CGROUPS counts where it is not given, CPU_BY_SLOTS, IO_BY_SLOTS and CORES_PER_SLOT.
     """
 
     acct_reserved_usage: bool
+    cpu_by_slots: bool
     enable_binding: bool
+    enable_cgroups: bool
+    io_by_slots: bool
     keep_active: bool
     set_lib_path: bool
     sharetree_reserved_usage: bool
-    use_cgroups: bool
     use_qidle: bool
     use_qsub_gid: bool
+    #: of jobs without a binding of their own, 0 for no binding
+    cores_per_slot: int
     #: None if it is not given
     inherit_env: bool | None
     #: `s_…` and `h_…` of descriptors, maxproc, memorylocked and locks as far as they are given, INFINITY for none
@@ -110,10 +116,13 @@ class ExecdParameters(Struct, frozen=True):
         """Read the elements of a text."""
         given = _GivenParameters("execd_params", text)
         flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
+        if given.optional("enable_cgroups", parse_bool) is None:
+            flags["enable_cgroups"] = given.read("use_cgroups", parse_bool)
         limits = {name: given.optional(name, parse_memory) for kind in _RESOURCES for name in (f"s_{kind}", f"h_{kind}")}
         method_timeout_s = float(given.read("method_timeout", parse_time))
         return cls(
             **flags,
+            cores_per_slot=given.read("cores_per_slot", _count),
             inherit_env=given.optional("inherit_env", _is_true),
             limits={name: limit for name, limit in limits.items() if limit is not None},
             pdc_interval_s=given.read("pdc_interval", _interval),
@@ -210,25 +219,16 @@ class HostConfiguration(Struct, frozen=True):
         """Read attribute texts; an attribute that is missing has its predefined value. Raises ValueError for no configuration."""
         text = {**_predefined(), **given}
         enforce_user = text["enforce_user"].lower()
-        values: dict[str, Any] = {
-            **{name: split_names(text[name]) for name in _LISTS},
-            **{name: parse_bool(text[name]) for name in _FLAGS},
-            **{name: int(text[name] or 0) for name in _COUNTS},
-            **{name: none_as_null(text[name]) for name in _COMMANDS},
-            **{name: text[name] for name in _TEXT_ATTRIBUTES},
-        }
-        return cls(
-            **values,
+        return typed(
+            cls,
+            text,
             load_report_time_s=max(1.0, float(parse_time(text["load_report_time"]))),
-            max_unheard_s=float(parse_time(text["max_unheard"])),
-            reschedule_unknown_s=float(parse_time(text["reschedule_unknown"])),
             enforce_user=enforce_user != "auto" and parse_bool(enforce_user),
             auto_users=enforce_user == "auto",
             auto_user_delete_time_s=int(text["auto_user_delete_time"]),
             default_project=none_as_null(text["auto_user_default_project"]) or "",
             shell_start_mode=none_as_null(text["shell_start_mode"].lower()),
             jsv_url=none_as_null(text["jsv_url"]) or "",
-            jsv_allowed_mod=frozenset(split_names(text["jsv_allowed_mod"])),
             qmaster_params=QmasterParameters.of(text["qmaster_params"]),
             execd_params=ExecdParameters.of(text["execd_params"]),
             reporting_params=ReportingParameters.of(text["reporting_params"]),
@@ -238,18 +238,6 @@ class HostConfiguration(Struct, frozen=True):
     def pdc_interval_s(self) -> float | None:
         """Seconds between measurements of usage; None for NEVER. Source: sge_conf(5) PDC_INTERVAL."""
         return self.load_report_time_s if self.execd_params.pdc_interval_s == 0 else self.execd_params.pdc_interval_s
-
-
-_LISTS = tuple("load_sensor login_shells user_lists xuser_lists projects xprojects administrator_mail".split())
-_FLAGS = tuple("enforce_project delegated_file_staging reprioritize".split())
-_COUNTS = tuple(
-    "min_uid min_gid finished_jobs max_aj_instances max_aj_tasks max_u_jobs max_jobs max_advance_reservations "
-    "auto_user_oticket auto_user_fshare".split()
-)
-_COMMANDS = tuple("mailer prolog epilog shepherd_cmd gid_range".split())
-_TEXT_ATTRIBUTES = ("xterm", "loglevel") + tuple(
-    f"{method}_{part}" for method in ("qlogin", "rlogin", "rsh") for part in ("command", "daemon")
-)
 
 
 @cache

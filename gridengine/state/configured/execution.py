@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
+from gridengine.state.configured.typed import typed
 from gridengine.syntax.lists import none_as_null
 from gridengine.values.units import INFINITY, parse_memory, parse_time
 
@@ -18,7 +19,6 @@ LIMITS: dict[str, Callable[[str], float]] = {
     f"{side}_{kind}": parse for kinds, parse in ((_TIMES, parse_time), (_MEMORY, parse_memory)) for kind in kinds for side in "sh"
 }
 """The limits of queue_conf(5) RESOURCE LIMITS, and the parser of each: seconds or bytes, INFINITY for none."""
-_COMMANDS = ("shell", "prolog", "epilog", "starter_method", "suspend_method", "resume_method", "terminate_method")
 
 
 class Execution(Struct, frozen=True, omit_defaults=True):
@@ -46,13 +46,10 @@ class Execution(Struct, frozen=True, omit_defaults=True):
 def read_execution(text: Mapping[str, str]) -> Execution:
     """Parse the resolved attributes of a queue instance, which were validated at the gate."""
     limits = {name: float(parse(text[name])) for name, parse in LIMITS.items()}
-    return Execution(
-        **{name: none_as_null(text[name]) for name in _COMMANDS},
-        tmpdir=text["tmpdir"],
-        notify_s=float(parse_time(text["notify"])),
-        min_cpu_interval_s=float(parse_time(text["min_cpu_interval"])),
+    return typed(
+        Execution,
+        text,
         shell_start_mode=none_as_null(text["shell_start_mode"].lower()),
-        priority=int(text["priority"]),
         processors="" if text["processors"].upper() == "UNDEFINED" else text["processors"],
         limits={name: limit for name, limit in limits.items() if limit != INFINITY},
     )

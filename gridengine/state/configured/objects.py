@@ -9,15 +9,13 @@ from functools import cache
 
 from msgspec import Struct
 
+from gridengine.state.configured.typed import typed
 from gridengine.syntax import object_file
 from gridengine.syntax.calendar import Calendar, parse_calendar
 from gridengine.syntax.host_rule import HostRule
-from gridengine.syntax.lists import is_none, none_as_null, split_names, split_pairs
+from gridengine.syntax.lists import is_none, none_as_null, split_names
 from gridengine.syntax.rqs import Rule, parse_rule
 from gridengine.syntax.share_tree import Node, parse_share_tree
-from gridengine.values.units import parse_bool
-
-_CKPT_COMMANDS = ("ckpt_command", "migr_command", "restart_command", "clean_command")
 
 
 class ComplexEntry(Struct, frozen=True):
@@ -133,50 +131,25 @@ def read_complex(name: str, text: dict[str, str]) -> ComplexEntry:
     """A complex attribute."""
     requestable = {"Y": "YES", "N": "NO", "F": "FORCED"}[text["requestable"][0].upper()]
     consumable = {"Y": "YES", "N": "NO", "J": "JOB"}[text["consumable"][0].upper()]
-    return ComplexEntry(
-        name, text["shortcut"], text["type"], text["relop"], requestable, consumable, text["default"], float(text["urgency"])
-    )
+    return typed(ComplexEntry, text, name=name, requestable=requestable, consumable=consumable)
 
 
 def read_pe(name: str, text: dict[str, str]) -> ParallelEnvironment:
     """A parallel environment."""
     text = {**_predefined("parallel_environment"), **text}
-    return ParallelEnvironment(
-        name,
-        int(text["slots"]),
-        split_names(text["user_lists"]),
-        split_names(text["xuser_lists"]),
-        text["allocation_rule"],
-        parse_bool(text["control_slaves"]),
-        parse_bool(text["job_is_first_task"]),
-        text["urgency_slots"],
-        parse_bool(text["accounting_summary"]),
-        () if is_none(text["qsort_args"]) else tuple(text["qsort_args"].split()),
-        none_as_null(text["start_proc_args"]),
-        none_as_null(text["stop_proc_args"]),
-    )
+    qsort_args = () if is_none(text["qsort_args"]) else tuple(text["qsort_args"].split())
+    return typed(ParallelEnvironment, text, name=name, qsort_args=qsort_args)
 
 
 def read_exec_host(name: str, text: dict[str, str]) -> ExecHost:
     """An exec host, or `global`."""
-    return ExecHost(
-        name,
-        dict(split_pairs(text["complex_values"])),
-        dict(split_pairs(text["load_scaling"])),
-        split_names(text["user_lists"]),
-        split_names(text["xuser_lists"]),
-        split_names(text["projects"]),
-        split_names(text["xprojects"]),
-        split_names(text["report_variables"]),
-    )
+    return typed(ExecHost, text, name=name)
 
 
 def read_userset(name: str, text: dict[str, str]) -> UserSet:
     """An access list or department."""
     text = {**_predefined("userset"), **text}
-    return UserSet(
-        name, split_names(text["type"]), frozenset(split_names(text["entries"])), int(text["oticket"]), int(text["fshare"])
-    )
+    return typed(UserSet, text, name=name, types=split_names(text["type"]))
 
 
 def read_calendar(name: str, text: dict[str, str]) -> Calendar:
@@ -202,22 +175,18 @@ def read_share_tree(name: str, text: dict[str, str]) -> Node:
 def read_user(name: str, text: dict[str, str]) -> User:
     """A user; texts of an older program may lack attributes, which are predefined then."""
     text = {**_predefined("user"), **text}
-    project = "" if is_none(text["default_project"]) else text["default_project"]
-    return User(int(text["oticket"]), int(text["fshare"]), int(text["delete_time"]), project)
+    return typed(User, text, default_project=none_as_null(text["default_project"]) or "")
 
 
 def read_project(name: str, text: dict[str, str]) -> Project:
     """A project, as `read_user`."""
-    text = {**_predefined("project"), **text}
-    return Project(int(text["oticket"]), int(text["fshare"]), split_names(text["acl"]), split_names(text["xacl"]))
+    return typed(Project, {**_predefined("project"), **text})
 
 
 def read_checkpoint(name: str, text: dict[str, str]) -> CheckpointInterface:
     """A checkpointing environment, as `read_user`."""
     text = {**_predefined("checkpoint"), **text}
-    commands = {name: none_as_null(text[name]) for name in _CKPT_COMMANDS}
-    when = none_as_null(text["when"]) or ""
-    return CheckpointInterface(text["interface"].lower(), when, **commands, signal=text["signal"], ckpt_dir=text["ckpt_dir"])
+    return typed(CheckpointInterface, text, interface=text["interface"].lower(), when=none_as_null(text["when"]) or "")
 
 
 @cache

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct
 
 from gridengine.errors import InvalidValueError
+from gridengine.state.configured.typed import seconds, typed
 from gridengine.syntax.lists import is_none, split_pairs
 from gridengine.values.ranges import Ranges
-from gridengine.values.units import INFINITY, parse_bool, parse_time
+from gridengine.values.units import parse_bool
 
 if TYPE_CHECKING:
     from gridengine.config.attribute_types import Check
@@ -77,38 +78,18 @@ class SchedulerConfiguration(Struct, frozen=True):
         text = {**_predefined(), **given}
         params = _params(text["params"])
         hierarchy = text["policy_hierarchy"].upper()
-        return cls(
-            schedule_interval_s=_seconds(text["schedule_interval"]),
-            maxujobs=int(text["maxujobs"]),
+        return typed(
+            cls,
+            text,
             by_seq_no=text["queue_sort_method"].lower() == "seqno",
-            job_load_adjustments=dict(split_pairs(text["job_load_adjustments"])),
-            load_adjustment_decay_time_s=_seconds(text["load_adjustment_decay_time"]),
-            load_formula=text["load_formula"],
             explained=_explained(text["schedd_job_info"]),
-            reprioritize_interval_s=_seconds(text["reprioritize_interval"]),
             half_lives_s=_half_lives(text["halftime"], text["halflife_decay_list"]),
             usage_weights={kind: float(weight) for kind, weight in split_pairs(text["usage_weight_list"])},
-            share_override_tickets=parse_bool(text["share_override_tickets"]),
-            share_functional_shares=parse_bool(text["share_functional_shares"]),
-            report_pjob_tickets=parse_bool(text["report_pjob_tickets"]),
-            max_functional_jobs_to_schedule=int(text["max_functional_jobs_to_schedule"]),
-            weight_tickets_functional=int(text["weight_tickets_functional"]),
-            weight_tickets_share=int(text["weight_tickets_share"]),
             policy_hierarchy="" if is_none(hierarchy) else hierarchy,
-            max_reservation=int(text["max_reservation"]),
-            default_duration_s=_seconds(text["default_duration"]),
             monitor=parse_bool(params["MONITOR"]),
             profile=parse_bool(params["PROFILE"]),
-            duration_offset_s=_seconds(params["DURATION_OFFSET"]),
-            **{name: float(text[name]) for name in _REALS},
+            duration_offset_s=seconds(params["DURATION_OFFSET"]),
         )
-
-
-_REALS = (
-    "compensation_factor",
-    *(f"weight_{scope}" for scope in ("user", "project", "department", "job")),
-    *(f"weight_{what}" for what in ("ticket", "waiting_time", "deadline", "urgency", "priority")),
-)
 
 
 @cache
@@ -116,10 +97,6 @@ def _predefined() -> dict[str, str]:
     from gridengine.config.scheduler import Scheduler  # late: code that only decodes messages loads no model
 
     return Scheduler.template().attributes()
-
-
-def _seconds(text: str) -> float:
-    return INFINITY if is_none(text) else float(parse_time(text))
 
 
 def _params(text: str) -> dict[str, str]:

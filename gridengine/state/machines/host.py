@@ -44,11 +44,12 @@ class ExecdStarted(Event, frozen=True, tag=True):
 
 
 class HostLost(Event, frozen=True, tag=True):
-    """The host sent no report for max_unheard or its node is dead: its instances are `u`."""
+    """The host sent no report for max_unheard or its node is dead: its instances are `u`. `orderly`: its daemon was stopped."""
 
     durable: ClassVar[bool] = False
     host: str
     time: float
+    orderly: bool = False
 
 
 class ClockStepped(Event, frozen=True, tag=True):

@@ -56,24 +56,24 @@ def test_an_interrupted_demo_leaves_nothing(number):
     eventually("all processes of the demo are gone", lambda: not processes_of(ours))
 
 
-def test_the_demo_runs_jobs_and_with_pages_lasts_until_it_is_told_to_end():
+def test_the_demo_runs_jobs_and_with_pages_lasts_until_sigterm():
     """Without pages it is the same up to here (tests/unit/admin/test_demo.py), and in an environment of its own it is run by
     tests/integration/packages."""
     before = places()
     command, environment = [BIN / "gridengine", "demo", "--web"], {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as demo:
         assert demo.stdout is not None
-        said = []
+        output = []
         for line in demo.stdout:
-            said.append(line)
+            output.append(line)
             if "The cell runs on" in line:
                 break
-        (link,) = [line.strip() for line in said if line.startswith("http://")]
+        (link,) = [line.strip() for line in output if line.startswith("http://")]
         with urlopen(link) as page:
             assert "Log in" in page.read().decode()
         demo.send_signal(signal.SIGINT)
         rest = demo.stdout.read()
-    shown = "".join(said)
+    shown = "".join(output)
     assert demo.returncode == 0, shown + rest
     assert "all.q@demo3" in shown and "exit_status  0" in shown and "job 1 of" in shown
     assert "\x1b" not in shown + rest, "plain lines where there is no terminal"

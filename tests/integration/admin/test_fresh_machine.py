@@ -1,4 +1,4 @@
-"""The fresh machine of `make fresh` and `.ci/run`: it has the packages that the README names."""
+"""The fresh machine of `make fresh` and `.ci/run` has the packages that the README names."""
 
 from __future__ import annotations
 

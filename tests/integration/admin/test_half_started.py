@@ -33,7 +33,7 @@ def new_cell() -> Iterator[DemoCell]:
 
 
 class Look:
-    """Asks each program of a cell, and checks what holds in every state."""
+    """Calls each program of a cell, and checks the rules that hold in every state."""
 
     def __init__(self, cell: DemoCell) -> None:
         self._cell = cell

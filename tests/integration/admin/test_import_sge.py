@@ -24,7 +24,7 @@ SHOWN = {
 
 @pytest.fixture
 def cell(launchers: Path) -> Iterator[DemoCell]:
-    """A new cell that knows the hosts of the old one."""
+    """A new cell that knows the hosts of the old cell."""
     found = DemoCell()
     try:
         with (found.common / "host_aliases").open("a") as file:
@@ -44,8 +44,8 @@ def test_an_old_cell_goes_on_here(cell: DemoCell) -> None:
     assert {"arusers", "deadlineusers", "defaultdepartment"} <= set(cell.must("qconf", "-sul").split())
     cell.environment["SGE_SINGLE_LINE"] = "1"
     accounting = DATA / "cell" / "accounting"
-    said = cell.must("gridengine", "import-sge", str(DATA), "--accounting", str(accounting))
-    assert f"{accounting}: 6 records imported" in said and "jsv_url" in said
+    output = cell.must("gridengine", "import-sge", str(DATA), "--accounting", str(accounting))
+    assert f"{accounting}: 6 records imported" in output and "jsv_url" in output
     for directory, option in SHOWN.items():
         for path in (DATA / directory).iterdir():
             assert lines(cell.must("qconf", option, path.name)) == lines(path.read_text()), path
@@ -60,10 +60,10 @@ def test_an_old_cell_goes_on_here(cell: DemoCell) -> None:
 
 
 def test_a_cell_that_is_asked_by_its_qconf(demo_cell: DemoCell) -> None:
-    """The qconf here prints what that of 8.1.9 prints, so a cell can be asked for its own configuration, which it has."""
+    """The qconf here prints the same as qconf of 8.1.9, so a cell can import its own configuration."""
     live = ("gridengine", "import-sge", "live", "--sge-root", str(demo_cell.place), "--sge-cell", "test", "--dry-run")
     for program in ((), ("--qconf", str(BIN / "qconf"))):
-        said = demo_cell.must(*live, *program)
-        assert said.startswith("the cell has all of it, nothing would change\n")
+        output = demo_cell.must(*live, *program)
+        assert output.startswith("the cell has all of it, nothing would change\n")
     gone = demo_cell.command(*live, "--qconf", "/bin/false")
     assert (gone.returncode, gone.stderr) == (1, "gridengine: /bin/false -sc: exit code 1\n")

@@ -12,7 +12,7 @@ from tests.integration.cells import eventually
 from tools import mutants
 
 LIMITS_S = (1.0, 10.0, 100.0)
-"""One is long enough for a shell to begin, also on a machine that has other things to do."""
+"""One second is long enough for a shell to start, also on a loaded machine."""
 
 
 def gone(pid: int) -> bool:
@@ -24,7 +24,7 @@ def gone(pid: int) -> bool:
 
 
 def test_a_test_that_takes_too_long_ends_with_what_it_has_started(tmp_path: Path) -> None:
-    """Its processes hold the pipe of its output: whoever is left would be waited for."""
+    """Its processes hold the pipe of its output: the test would wait for any remaining process."""
     script = "sleep 600 & echo $! > child; echo $$ > leader; touch began; wait"
     for limit_s in LIMITS_S:
         with pytest.raises(subprocess.TimeoutExpired):

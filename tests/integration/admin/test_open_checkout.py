@@ -15,7 +15,7 @@ from tests.integration.cells import ROOT, run
 
 
 def copy_of(script: Path, directory: Path) -> Path:
-    """A checkout with nothing but that script, which is copied to where it lies in this one."""
+    """A checkout with nothing but the script, copied to the same place as in this checkout."""
     copy = directory / script.relative_to(ROOT)
     copy.parent.mkdir(parents=True)
     shutil.copy(script, copy)
@@ -81,7 +81,7 @@ def test_a_program_that_the_set_does_not_bring_is_refused(monkeypatch: pytest.Mo
 
 @pytest.fixture
 def lean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A PATH with the programs of a machine of root, without those that make hosts."""
+    """A PATH with the programs of root, without the programs that make hosts."""
     for name in ("bash", "sh", "cat", "mkdir", "touch", "head", "env", "sed"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
     program(tmp_path / "id", "echo 0")
@@ -94,7 +94,7 @@ def program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_a_machine_where_no_hosts_can_be_made_says_what_to_do(lean: Path) -> None:
+def test_a_machine_without_hosts_prints_the_remedy(lean: Path) -> None:
     """By turns: a container that is not privileged, no program, a plain user."""
     for name in ("unshare", "nsenter", "setpriv", "ip"):
         program(lean / name, "echo 'unshare failed: Operation not permitted' >&2; exit 1")

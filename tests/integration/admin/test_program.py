@@ -61,7 +61,7 @@ def refused_host(cell: DemoCell) -> Done:
     tries: list[Done] = []
 
     def answered() -> bool:
-        """Whether the master has said a word to the daemon; one that has much to do takes longer than a start waits."""
+        """Whether the master has answered the daemon; a busy master takes longer than a start waits."""
         tries.append(cell.command("gridengine", "start", "--host-name", cell.host))
         return "waits for the master" not in tries[-1].stderr
 
@@ -100,7 +100,7 @@ def test_daemons_start_once_and_stop_also_where_an_earlier_version_made_the_cell
     assert done.returncode == 1 and done.stderr.startswith("error: unable to contact the qmaster")
 
 
-def test_hosts_without_keys_are_told_what_makes_them(new_cell):
+def test_hosts_without_keys_print_the_command_that_makes_keys(new_cell):
     cell = new_cell
     assert f"made keys for host {cell.host}" in cell.must("gridengine", "host", "keys", cell.host)
     assert cell.must("gridengine", "host", "list").split()[-2:] == ["in", "common/secrets"]
@@ -133,7 +133,7 @@ def test_commands_start_without_the_site_module(launchers):
     assert scripts
     for script in scripts:
         interpreter, flags = script.read_text().splitlines()[0][2:].rsplit(None, 1)
-        source = script.read_text().replace("sys.exit(main())", "print('site' in sys.modules, 'ray' in sys.modules)")
+        source = f"{script.read_text().rpartition('run(')[0]}print('site' in sys.modules, 'ray' in sys.modules)"
         done = run([interpreter, flags, "-c", source])
         assert done.stdout.split() == ["False", "False"], f"{script}: {done.stderr}"
 

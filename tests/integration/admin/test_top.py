@@ -1,4 +1,4 @@
-"""`gridengine top` on a real cell: a page for a pipe, and one in a terminal that goes when `q` is pressed."""
+"""`gridengine top` on a real cell: a page for a pipe, and a page in a terminal that ends when `q` is pressed."""
 
 from __future__ import annotations
 

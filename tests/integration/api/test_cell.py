@@ -1,4 +1,4 @@
-"""A program drives a cell: what it asks happens, and what can break between the two is mended or named."""
+"""A program drives a cell: its requests are carried out, and each fault between the two is retried or named."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def test_a_child_and_threads_go_on_with_a_cell(cell: Cell) -> None:
             os._exit(0)
     os.close(writer)
     assert os.waitpid(child, 0)[1] == 0
-    with os.fdopen(reader) as said:
-        of_child = int(said.read())
+    with os.fdopen(reader) as output:
+        of_child = int(output.read())
     jobs: list[int] = []
     submitting = [
         threading.Thread(target=lambda: jobs.append(cell.submit("/bin/true", binary=True, holds="u").id)) for _ in range(8)
@@ -165,7 +165,7 @@ def test_two_cells_of_a_program_are_two_connections(cell: Cell, demo_cell: DemoC
 @pytest.mark.parametrize(
     ("root", "text"), [("", "SGE_ROOT is not set"), ("/nosuch", "no cell there: cannot read /nosuch/test/common/bootstrap")]
 )
-def test_no_cell_is_said_at_once(root: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_cell_is_reported_at_once(root: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SGE_ROOT", raising=False)
     with pytest.raises(Unreachable, match=text):
         Cell(root, "test")

@@ -1,4 +1,4 @@
-"""The command lines of docs/api.md for the REST API are typed as they stand there, one after the other in one shell."""
+"""The command lines of docs/api.md for the REST API are typed unchanged, in their order, in one shell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USUAL = "http://localhost:8646"
 
 
 def lines() -> list[str]:
-    """The lines of a shell that stand apart, each with what continues it."""
+    """The command lines of a page, each with its continuation lines."""
     page = (ROOT / "docs/api.md").read_text().partition("## Worked examples")[0]
     apart = re.findall(r"^ {4,6}(\S.*(?:(?<=\\)\n.*)*)", page, re.MULTILINE)
     return [line for line in apart if line.startswith(("curl ", "TOKEN=", "ETAG="))]
@@ -24,7 +24,7 @@ def lines() -> list[str]:
 
 @pytest.fixture
 def shell(demo_cell: DemoCell, server: tuple[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A shell of a user of the demo cell; what is written to it are its lines."""
+    """A shell of a user of the demo cell, whose input are command lines."""
     need("curl")
     need("uuidgen")
     pipe = subprocess.PIPE
@@ -35,7 +35,7 @@ def shell(demo_cell: DemoCell, server: tuple[str, str]) -> Iterator[subprocess.P
 
 
 def typed(shell: subprocess.Popen[str], line: str, url: str) -> str:
-    """What a line prints."""
+    """The output of a line."""
     assert shell.stdin is not None and shell.stdout is not None
     shell.stdin.write(f"{line.replace(USUAL, url)}\necho; echo ' end'\n")
     shell.stdin.flush()
@@ -43,7 +43,7 @@ def typed(shell: subprocess.Popen[str], line: str, url: str) -> str:
 
 
 @pytest.mark.statement("DM-5")
-def test_each_line_does_what_the_page_says(shell: subprocess.Popen[str], server: tuple[str, str]) -> None:
+def test_each_line_has_the_documented_effect(shell: subprocess.Popen[str], server: tuple[str, str]) -> None:
     token, listed, submitted, tagged, put, events = lines()
     assert USUAL in listed and typed(shell, token, server[0]) == ""
     assert set(json.loads(typed(shell, listed, server[0]))) == {"items", "total"}
@@ -51,5 +51,5 @@ def test_each_line_does_what_the_page_says(shell: subprocess.Popen[str], server:
     assert job["job_id"] > 0 and job["name"] == "true"
     assert typed(shell, tagged, server[0]) == "" and re.fullmatch(r'"[^"]+"', typed(shell, 'echo "$ETAG"', server[0]))
     assert "@allhosts" in json.loads(typed(shell, put, server[0]))["answers"][0][1]
-    told = typed(shell, f"sed '/^event: here/q' < <({events})", server[0])  # which goes on for ever
-    assert told.splitlines()[-1] == "event: here"
+    streamed = typed(shell, f"sed '/^event: here/q' < <({events})", server[0])  # which goes on for ever
+    assert streamed.splitlines()[-1] == "event: here"

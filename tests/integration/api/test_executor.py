@@ -33,7 +33,7 @@ Maker = Callable[..., GridExecutor]
 
 @pytest.fixture
 def executor(demo_cell: DemoCell, tmp_path: Path) -> Iterator[Maker]:
-    """`executor(**arguments)`: one in the demo cell, that is shut down at the end."""
+    """`executor(**arguments)`: an executor in the demo cell, which is shut down at the end."""
     made: list[GridExecutor] = []
 
     def make(**arguments: Any) -> GridExecutor:
@@ -104,7 +104,7 @@ def test_a_hundred_thousand_items_are_some_tasks(executor: Maker) -> None:
 
 
 def chunks_by_task(results: GridMap[Any]) -> list[int]:
-    """How many chunks each task of a map has made."""
+    """The number of chunks of each task of a map."""
     return list(Counter((future.job_id, future.task_id) for future in results.futures).values())
 
 
@@ -228,7 +228,7 @@ def test_another_python_is_named(executor: Maker, tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("DM-5")
-def test_another_try_is_made_as_often_as_was_said(executor: Maker, tmp_path: Path) -> None:
+def test_chunks_are_retried_as_often_as_requested(executor: Maker, tmp_path: Path) -> None:
     tries = tmp_path / "tries"
 
     def third_time(how: str) -> int:
@@ -277,7 +277,7 @@ def test_ctrl_c_within_the_block_deletes_what_runs(executor: Maker, tmp_path: Pa
         ex.submit(pow, 1, 2)
 
 
-def test_a_child_is_told_to_make_its_own(executor: Maker) -> None:
+def test_a_child_must_make_its_own_executor(executor: Maker) -> None:
     ex = executor()
     child = os.fork()
     if child == 0:

@@ -35,7 +35,7 @@ print({fault.host for fault in lost}, len(lost) > 0, "the host is lost" in str(l
 
 @pytest.fixture
 def work(testbed_cell: TestbedCell) -> Iterator[Path]:
-    """A directory that all hosts see and everybody may use."""
+    """A directory that all hosts see and all users may write to."""
     with TemporaryDirectory(dir="/var/tmp", prefix="ge-lost-") as name:
         directory = Path(name)
         directory.chmod(0o1777)
@@ -54,8 +54,8 @@ def test_calls_on_a_lost_host_are_named(testbed_cell: TestbedCell, work: Path) -
     try:
         eventually("the host is lost", lambda: "u" in testbed_cell.on("tm", "qstat", "-f", "-q", "all.q@t3").stdout.split())
         (work / "go").touch()
-        said, errors = running.communicate(timeout=120)
+        output, errors = running.communicate(timeout=120)
     finally:
         testbed_cell.power("mend", "t3")
-    assert (said.decode().splitlines(), errors) == (["['LostHost', 't2']", "{'t3'} True True"], b"")
+    assert (output.decode().splitlines(), errors) == (["['LostHost', 't2']", "{'t3'} True True"], b"")
     eventually("no job is left", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")

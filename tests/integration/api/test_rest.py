@@ -42,7 +42,7 @@ def test_a_program_outside_does_what_one_inside_does(server: tuple[str, str], mo
     asyncio.run(play())
 
 
-def test_a_wrong_token_is_said_at_once(server: tuple[str, str]) -> None:
+def test_a_wrong_token_is_reported_at_once(server: tuple[str, str]) -> None:
     with Cell(url=server[0], token="wrong") as cell, pytest.raises(Unreachable, match="answered with 401: log in first"):
         cell.jobs()
 

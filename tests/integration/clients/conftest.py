@@ -21,7 +21,7 @@ THERE = b'{"status":0,"answers":[],"data":true}'
 class Server:
     """Accepts connections on a Unix socket; `respond(request name, body)` gives the raw bytes of each answer.
 
-    `all_of_them`: also to what is asked BY_THE_WAY, which on a slow machine is at any time, and is else no matter of a test.
+    `all_of_them`: also answers the requests of BY_THE_WAY, which come at any time on a slow machine and concern no other test.
     """
 
     def __init__(self, path: Path, respond: Respond, all_of_them: bool = False) -> None:

@@ -15,7 +15,7 @@ from tests.integration.debian import need
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The completion, with a qconf and a qstat beside it that answer as those of a cell."""
+    """The completion, with a qconf and a qstat beside it that answer like the commands of a cell."""
     directory = tmp_path_factory.mktemp("completion")
     (directory / "qconf").write_text(
         '#!/bin/sh\ncase $1 in -sql) echo all.q; echo night.q;; -spl) echo mpi;; -shgrpl) echo @big;; -sel) echo n1;; esac\n'
@@ -30,12 +30,13 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def complete(script: Path, line: str) -> set[str]:
-    """What bash offers for the last word of a line."""
-    words = shlex.split(line) + ([""] if line.endswith(" ") else [])
-    function = "_ge_program" if words[0] == "gridengine" else "_ge_command"
+    """The completions that bash offers for the last argument of a line."""
+    arguments = shlex.split(line) + ([""] if line.endswith(" ") else [])
+    function = "_ge_program" if arguments[0] == "gridengine" else "_ge_command"
     program = (
-        f"compopt() {{ :; }}; source {script}; COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; "
-        f'{function} {words[0]} {shlex.quote(words[-1])}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        f"compopt() {{ :; }}; source {script}; COMP_WORDS=({' '.join(map(shlex.quote, arguments))}); "
+        f"COMP_CWORD={len(arguments) - 1}; "
+        f'{function} {arguments[0]} {shlex.quote(arguments[-1])}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     path = f"{script.parent}:/usr/bin:/bin"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, env={"PATH": path}, cwd=script.parent)
@@ -44,7 +45,7 @@ def complete(script: Path, line: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "arguments"),
     [
         ("qsub -hold", {"-hold_jid", "-hold_jid_ad", "-hold_jid_ok", "-hold_jid_fail"}),
         ("qsub -q ", {"all.q", "night.q"}),
@@ -68,8 +69,8 @@ def complete(script: Path, line: str) -> set[str]:
         ("gridengine backup comp", {"completion.bash", "completion.fish"}),
     ],
 )
-def test_bash(script: Path, line: str, words: set[str]) -> None:
-    assert complete(script, line) == words
+def test_bash(script: Path, line: str, arguments: set[str]) -> None:
+    assert complete(script, line) == arguments
 
 
 def test_zsh_reads_the_script(tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_zsh_reads_the_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "arguments"),
     [
         ("qsub -hold_jid_", {"-hold_jid_ad", "-hold_jid_ok", "-hold_jid_fail"}),
         ("qsub -q ", {"all.q", "night.q"}),
@@ -95,9 +96,9 @@ def test_zsh_reads_the_script(tmp_path: Path) -> None:
         ("gridengine completion ", {"bash", "zsh", "fish"}),
     ],
 )
-def test_fish(script: Path, line: str, words: set[str]) -> None:
+def test_fish(script: Path, line: str, arguments: set[str]) -> None:
     need("fish")
     program = f"source {script.parent}/completion.fish; complete -C {shlex.quote(line)}"
     environment = {"PATH": f"{script.parent}:/usr/bin:/bin", "HOME": str(script.parent)}
     done = subprocess.run(["fish", "-N", "-c", program], capture_output=True, text=True, env=environment, cwd=script.parent)
-    assert ({offered.split("\t")[0] for offered in done.stdout.splitlines()}, done.stderr) == (words, "")
+    assert ({offered.split("\t")[0] for offered in done.stdout.splitlines()}, done.stderr) == (arguments, "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +13,8 @@ import pytest
 
 from clients import gdi
 from gridengine import json_text
-from tests.integration.cells import PATIENCE_S, eventually, without_waits
+from tests.integration.cells import PATIENCE_S, without_waits
+from tools.launchers import start_of
 
 ROOT = Path(__file__).parents[3]
 OK = b'{"status":0,"answers":[["info","done"]],"data":{"x":[1]}}'
@@ -30,15 +30,15 @@ def chunked(*pieces: bytes) -> bytes:
 
 
 def command(name: str, *arguments: str, **keywords):  # type: ignore[no-untyped-def]
-    """A command as its launcher starts it, and what it said but for the line that it waits."""
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.{name} import main\nsys.exit(main())"
+    """A command as its launcher starts it, and its output without the line about waiting."""
+    start = f"import sys; sys.path.append({str(ROOT)!r})\n{start_of(f'clients.{name}')}"
     done = subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, **keywords)
     done.stderr = without_waits(done.stderr)
     return done
 
 
 def accepted(listener: socket.socket, name: str) -> tuple[socket.socket, bytes]:
-    """The next connection with a request of this name, and the request; what is asked by the way has no answer."""
+    """The next connection with a request of this name, and the request; requests of BY_THE_WAY get no answer."""
     while True:
         connection, _ = listener.accept()
         request = connection.recv(65536)
@@ -85,7 +85,7 @@ def test_a_broken_answer_is_one_clear_line(serve, answer: bytes, reason: str) ->
 
 
 class Clock:
-    """Stands in for the module `time`: it goes on while somebody pauses, and then does what is due."""
+    """Stands in for the module `time`: pauses advance the clock, and then run the due function."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -136,7 +136,7 @@ def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nothing_reported")
-def test_a_command_that_waits_says_so_once(serve, clock: Clock, capfd) -> None:  # type: ignore[no-untyped-def]
+def test_a_waiting_command_reports_it_once(serve, clock: Clock, capfd) -> None:  # type: ignore[no-untyped-def]
     serve(lambda name, body: b"").close()
     for _ in range(2):
         with pytest.raises(gdi.Unreachable, match="Running jobs go on"):
@@ -152,9 +152,9 @@ def test_a_gateway_that_has_no_master_for_long(serve, clock: Clock) -> None:  # 
 
 
 @pytest.mark.usefixtures("nothing_reported")
-@pytest.mark.parametrize(("reached", "said"), [(b"true", ""), (b"false", WAITS), (None, WAITS)])
-def test_a_gateway_says_whether_the_answer_is_slow_or_the_master_away(  # type: ignore[no-untyped-def]
-    serve, capfd, monkeypatch: pytest.MonkeyPatch, reached: bytes | None, said: str
+@pytest.mark.parametrize(("reached", "output"), [(b"true", ""), (b"false", WAITS), (None, WAITS)])
+def test_a_gateway_distinguishes_a_slow_answer_from_an_absent_master(  # type: ignore[no-untyped-def]
+    serve, capfd, monkeypatch: pytest.MonkeyPatch, reached: bytes | None, output: str
 ) -> None:
     monkeypatch.setattr(gdi, "REPORT_AFTER_S", 0.1)
     if reached == b"true":
@@ -170,13 +170,13 @@ def test_a_gateway_says_whether_the_answer_is_slow_or_the_master_away(  # type: 
 
     serve(answer, "gateway.sock", all_of_them=True)
     assert gdi.call("status", {}).status == 0
-    assert capfd.readouterr() == ("", said)
+    assert capfd.readouterr() == ("", output)
 
 
 @pytest.mark.usefixtures("nothing_reported")
-@pytest.mark.parametrize(("hangs", "said"), [(False, ""), (True, WAITS)])
-def test_a_qmaster_on_this_host_that_is_slow_is_told_from_one_that_hangs(  # type: ignore[no-untyped-def]
-    serve, capfd, monkeypatch: pytest.MonkeyPatch, hangs: bool, said: str
+@pytest.mark.parametrize(("hangs", "output"), [(False, ""), (True, WAITS)])
+def test_a_qmaster_on_this_host_that_is_slow_is_distinguished_from_a_hanging_qmaster(  # type: ignore[no-untyped-def]
+    serve, capfd, monkeypatch: pytest.MonkeyPatch, hangs: bool, output: str
 ) -> None:
     monkeypatch.setattr(gdi, "REPORT_AFTER_S", 0.05)
     if not hangs:
@@ -194,7 +194,7 @@ def test_a_qmaster_on_this_host_that_is_slow_is_told_from_one_that_hangs(  # typ
     server = serve(answer, all_of_them=True)
     assert gdi.call("status", {}).status == 0
     over.set()
-    assert capfd.readouterr() == ("", said)
+    assert capfd.readouterr() == ("", output)
     assert [name for name, _ in server.requests] == ["status", "may_configure"]
 
 
@@ -276,7 +276,7 @@ def pending_rows(*numbers: int) -> bytes:
 
 @pytest.mark.statement("ST-1")
 def test_a_list_of_jobs_is_printed_while_it_comes(serve) -> None:  # type: ignore[no-untyped-def]
-    """What came before the connection broke is there, and the fault is said."""
+    """The lines before the broken connection are printed, and then the error."""
     serve(lambda request, body: chunked(NO_JOB_RUNS, pending_rows(1, 2), pending_rows(3), pending_rows(4))[:-9])
     outcome = command("qstat")
     assert [line.split()[0] for line in outcome.stdout.splitlines()[2:]] == ["1", "2", "3"]
@@ -304,7 +304,7 @@ def test_a_refused_list_of_jobs_is_one_clear_line(serve, answer: bytes, reason: 
 def test_a_reader_that_goes_away(serve) -> None:  # type: ignore[no-untyped-def]
     rows = pending_rows(*range(1, 20_000))
     serve(lambda request, body: chunked(NO_JOB_RUNS, rows))
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qstat import main\nsys.exit(main())"
+    start = f"import sys; sys.path.append({str(ROOT)!r})\n{start_of('clients.qstat')}"
     process = subprocess.Popen([sys.executable, "-IS", "-c", start], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
@@ -316,7 +316,7 @@ def test_a_reader_that_goes_away(serve) -> None:  # type: ignore[no-untyped-def]
 
 @pytest.mark.statement("SO-34")
 def test_a_waiting_qsub_survives_a_restart_of_the_qmaster(serve) -> None:  # type: ignore[no-untyped-def]
-    """The stream breaks after the first task; asked again, the qmaster tells of both, and each is reported once."""
+    """The stream breaks after the first task; the second stream has both ends, and each is printed once."""
     first, second = b'{"task_id":1,"exit_status":0,"failed":0}\n', b'{"task_id":2,"exit_status":3,"failed":0}\n'
     broken = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(first), first)
     waits = iter([broken, chunked(first, second, b'{"done":true}\n')])
@@ -332,23 +332,3 @@ def test_a_waiting_qsub_survives_a_restart_of_the_qmaster(serve) -> None:  # typ
     assert outcome.stderr == "Job 7.2 exited with exit code 3.\n"
     assert outcome.returncode == 3
     assert [name for name, _ in server.requests] == ["submit", "wait", "wait"]
-
-
-@pytest.mark.statement("IA-6")
-@pytest.mark.parametrize(("number", "repeats"), [(signal.SIGINT, False), (signal.SIGTERM, True)])
-def test_a_qrsh_may_be_ended_before_its_job_has_a_number(run_dir: Path, number: signal.Signals, repeats: bool) -> None:
-    """At once by a second signal, or some seconds after the first: the number would have let it delete the job."""
-    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qrsh import main\nsys.exit(main())"
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(run_dir / "gdi.sock"))
-        listener.listen(1)
-        listener.settimeout(PATIENCE_S)
-        process = subprocess.Popen([sys.executable, "-IS", "-c", start, "true"], stdout=-1, stderr=-1)
-        submit, _ = accepted(listener, "submit")
-        with submit:
-            process.send_signal(number)
-            if repeats:
-                eventually("it has ended", lambda: process.send_signal(number) or process.poll() is not None)
-            out, err = process.communicate(timeout=PATIENCE_S)
-            assert (out, without_waits(err)) == (b"", b"it is not known whether the job was submitted\n")
-    assert process.returncode == 128 + number

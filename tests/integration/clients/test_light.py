@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import need
+from tools.launchers import start_of
 
 ROOT = Path(__file__).parents[3]
 HEAVY = (
@@ -36,7 +37,7 @@ ANSWERS = {
     "qdel 1": b'{"status":0,"answers":[["info","alice has deleted job 1"]],"data":null}',
     "qstat -u nobody": b'{"status":0,"answers":[],"data":{"jobs":{"running":[],"pending":[],"finished":[],"inconsistent":[]}}}\n',
 }
-"""Commands of the common path, with what the qmaster answers."""
+"""Commands of the common path, with the qmaster's answers."""
 _COUNT = """
 import sys
 seen = {"import": set(), "open": set(), "listed": 0}
@@ -64,11 +65,11 @@ MOST_CALLS = 410
 
 @pytest.mark.parametrize("line", ANSWERS)
 def test_a_whole_command_imports_and_opens_few_files(serve, line: str) -> None:  # type: ignore[no-untyped-def]
-    """A ceiling that no clock moves: whoever needs one more module has to raise it here."""
+    """A limit without a clock: a change that needs one more module has to raise it here."""
     answer = ANSWERS[line]
     serve(lambda request, body: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
     name, *arguments = line.split()
-    start = f"{_COUNT}\nsys.path.append({str(ROOT)!r})\n{_COUNTED}from clients.{name} import main\nmain()"
+    start = f"{_COUNT}\nsys.path.append({str(ROOT)!r})\n{_COUNTED}{start_of(f'clients.{name}')}"
     for _ in range(2):  # the first may find modules that are not compiled yet
         outcome = subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, check=True)
     imports, files, listed = map(int, outcome.stderr.split())
@@ -82,12 +83,12 @@ def _system_calls(report: Path, *command: str) -> int:
 
 @pytest.mark.parametrize("line", ANSWERS)
 def test_a_whole_command_makes_few_system_calls(serve, tmp_path: Path, line: str) -> None:  # type: ignore[no-untyped-def]
-    """Beyond those of an interpreter that does nothing, of whatever version it is: 15 a module, 60 for the request."""
+    """Beyond the calls of an interpreter that does nothing, of any version: 15 a module, 60 for the request."""
     need("strace")
     answer = ANSWERS[line]
     serve(lambda request, body: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
     name, *arguments = line.split()
-    start = f"import sys\nsys.path.append({str(ROOT)!r})\n{_COUNTED}from clients.{name} import main\nmain()"
+    start = f"import sys\nsys.path.append({str(ROOT)!r})\n{_COUNTED}{start_of(f'clients.{name}')}"
     counts = [_system_calls(tmp_path / "calls", "-c", start, *arguments) for _ in range(2)]  # the first may compile
     nothing = _system_calls(tmp_path / "calls", "-c", "import os\nos._exit(0)")
     assert counts[-1] - nothing <= MOST_CALLS, (counts, nothing)
@@ -95,7 +96,7 @@ def test_a_whole_command_makes_few_system_calls(serve, tmp_path: Path, line: str
 
 @pytest.mark.statement("SO-39")
 def test_the_locale_of_the_interpreter_is_not_that_of_the_job() -> None:
-    """Python sets LC_CTYPE for itself in the C locale; -V takes what the caller set."""
+    """Python sets LC_CTYPE for itself in the C locale; -V takes the caller's variables."""
     code = "import sys; sys.path.append('.')\nfrom clients.program import callers_environment as e\nprint(e().get('LC_CTYPE'))"
     for given, kept in ({}, "None"), ({"LC_CTYPE": ""}, ""), ({"LC_CTYPE": "C.UTF-8"}, "C.UTF-8"):
         run = subprocess.run([sys.executable, "-ISc", code], env=given, capture_output=True, text=True, check=True)

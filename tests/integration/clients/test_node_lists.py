@@ -1,4 +1,4 @@
-"""The scripts of `$SGE_ROOT/util` that name hosts: idle, busy and dead ones, and those of a job."""
+"""The scripts of `$SGE_ROOT/util` that list hosts: idle, busy and dead hosts, and the hosts of a job."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from tests.integration.cells import DemoCell, Done, eventually, run
 
 
-def called(cell: DemoCell, name: str, *words: str) -> Done:
-    return run([str(cell.place / "util" / name), *words], env=cell.environment, cwd=cell.work)
+def called(cell: DemoCell, name: str, *arguments: str) -> Done:
+    return run([str(cell.place / "util" / name), *arguments], env=cell.environment, cwd=cell.work)
 
 
-def said(cell: DemoCell, *words: str) -> str:
-    done = called(cell, *words)
+def output(cell: DemoCell, *arguments: str) -> str:
+    done = called(cell, *arguments)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
 
@@ -34,10 +34,10 @@ def test_hosts_by_what_they_do(demo_cell: DemoCell, job: str) -> None:
     # one that has never reported is dead
     demo_cell.must("qconf", "-Ae", _file(demo_cell))
     try:
-        assert said(demo_cell, "busy-nodes") == said(demo_cell, "nodes-in-job", job) == host
-        assert said(demo_cell, "idle-nodes") == said(demo_cell, "nodes-in-job", "-w", "99999") == ""
-        assert said(demo_cell, "dead-nodes", "-w") == "node0\n"
-        assert said(demo_cell, "qselect-node-list", "-q", "all.q") == host
+        assert output(demo_cell, "busy-nodes") == output(demo_cell, "nodes-in-job", job) == host
+        assert output(demo_cell, "idle-nodes") == output(demo_cell, "nodes-in-job", "-w", "99999") == ""
+        assert output(demo_cell, "dead-nodes", "-w") == "node0\n"
+        assert output(demo_cell, "qselect-node-list", "-q", "all.q") == host
     finally:
         demo_cell.must("qconf", "-de", "node0")
 
@@ -50,15 +50,17 @@ def _file(cell: DemoCell) -> str:
 
 
 @pytest.mark.statement("UT-1")
-@pytest.mark.parametrize("words", ["idle-nodes node1", "busy-nodes -x", "nodes-in-job", "nodes-in-job 1 2", "nodes-in-job 1;id"])
-def test_a_wrong_call_shows_the_form(demo_cell: DemoCell, words: str) -> None:
-    done = called(demo_cell, *words.split(" "))
-    assert done.returncode == 1 and done.stdout == "" and done.stderr.startswith(f"usage: {words.split()[0]} [-w]")
+@pytest.mark.parametrize(
+    "arguments", ["idle-nodes node1", "busy-nodes -x", "nodes-in-job", "nodes-in-job 1 2", "nodes-in-job 1;id"]
+)
+def test_a_wrong_call_shows_the_form(demo_cell: DemoCell, arguments: str) -> None:
+    done = called(demo_cell, *arguments.split(" "))
+    assert done.returncode == 1 and done.stdout == "" and done.stderr.startswith(f"usage: {arguments.split()[0]} [-w]")
 
 
 @pytest.mark.statement("UT-1")
 def test_an_idle_host(demo_cell: DemoCell) -> None:
-    assert said(demo_cell, "idle-nodes", "-w") == f"{demo_cell.host}\n" and said(demo_cell, "busy-nodes") == ""
+    assert output(demo_cell, "idle-nodes", "-w") == f"{demo_cell.host}\n" and output(demo_cell, "busy-nodes") == ""
     without = {**demo_cell.environment, "SGE_CELL": "nosuch"}
     done = run([str(demo_cell.place / "util" / "idle-nodes")], env=without)
     assert done.returncode == 1 and done.stdout == ""

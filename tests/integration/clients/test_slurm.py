@@ -1,4 +1,4 @@
-"""Commands with Slurm's names, in a cell: a script for Slurm runs as it is, and finds what it looks for."""
+"""Commands with Slurm's names, in a cell: a script for Slurm runs unchanged, and finds its variables."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Slurm:
     def __init__(self, cell: DemoCell, work: Path) -> None:
         self.cell, self.work = cell, work
 
-    def __call__(self, name: str, *words: str, **options: object) -> Done:
+    def __call__(self, name: str, *arguments: str, **options: object) -> Done:
         path = BIN.parent / "slurm" / "bin" / name
-        return run([str(path), *words], **{"env": self.cell.environment, "cwd": self.work, **options})
+        return run([str(path), *arguments], **{"env": self.cell.environment, "cwd": self.work, **options})
 
-    def must(self, name: str, *words: str) -> str:
-        done = self(name, *words)
-        assert done.returncode == 0, f"{name} {words}: exit {done.returncode}: {done.stdout}{done.stderr}"
+    def must(self, name: str, *arguments: str) -> str:
+        done = self(name, *arguments)
+        assert done.returncode == 0, f"{name} {arguments}: exit {done.returncode}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def refused(self, name: str, *words: str) -> str:
-        done = self(name, *words)
+    def refused(self, name: str, *arguments: str) -> str:
+        done = self(name, *arguments)
         assert (done.returncode, done.stdout) == (1, ""), done
         return done.stderr
 
@@ -49,9 +49,9 @@ def slurm(demo_cell: DemoCell, tmp_path: Path) -> Slurm:
 
 def test_a_script_for_slurm_runs_as_it_is(slurm: Slurm) -> None:
     (slurm.work / "fit.sh").write_text(SCRIPT)
-    said = slurm.must("sbatch", "--wait", "fit.sh", "a", "b  c")
-    number = re.fullmatch(r"Submitted batch job (\d+)\n", said)
-    assert number is not None, said
+    output = slurm.must("sbatch", "--wait", "fit.sh", "a", "b  c")
+    number = re.fullmatch(r"Submitted batch job (\d+)\n", output)
+    assert number is not None, output
     lines = (slurm.work / f"fit-{number[1]}.out").read_text().splitlines()
     variables = dict(line.split("=", 1) for line in lines if "=" in line)
     assert {name: variables[f"SLURM_{name}"] for name in ("JOB_ID", "NTASKS", "JOB_NAME", "JOB_NODELIST", "CPUS_ON_NODE")} == {
@@ -68,7 +68,7 @@ def test_a_script_for_slurm_runs_as_it_is(slurm: Slurm) -> None:
 
 
 def test_a_script_of_any_language(slurm: Slurm) -> None:
-    """Its first line says what runs it, whatever the queue's shell is, and it has no shell's environment to be sourced."""
+    """Its first line names its interpreter, whatever the queue's shell is, and no shell's environment is sourced."""
     text = "#!/usr/bin/env python3\n#SBATCH -J py -o py.out\nimport os, sys\nprint(sys.argv[1:], os.environ['SLURM_JOB_NAME'])\n"
     (slurm.work / "job.py").write_text(text)
     slurm.must("sbatch", "-W", "job.py", "a b", "$HOME;true")
@@ -88,7 +88,7 @@ def test_an_array_that_begins_at_0_is_seen_and_deleted_so(slurm: Slurm) -> None:
     assert outputs == {f"slurm-{job}_0.out": "0\n", f"slurm-{job}_2.out": "2\n"}
 
 
-def test_dependencies_and_what_is_said_of_jobs(slurm: Slurm) -> None:
+def test_dependencies_and_outputs_about_jobs(slurm: Slurm) -> None:
     first = slurm.must("sbatch", "--parsable", "-H", "-J", "first", "--wrap", "exit 1").strip()
     second = slurm.must(
         "sbatch", "--parsable", "-J", "second", f"--dependency=afternotok:{first}", "-p", "all.q", "--wrap", "true"
@@ -138,7 +138,7 @@ def test_refusals_change_nothing_and_exit_with_1(slurm: Slurm) -> None:
     before = slurm.must("squeue")
     (slurm.work / "empty").write_text("\n")
     (slurm.work / "text").write_text("hello\n")
-    for words, why in (
+    for arguments, why in (
         (["--qos=high", "--wrap", "true"], "sbatch: error: --qos has no counterpart"),
         (["empty"], "sbatch: error: Batch script is empty!"),
         (["text"], "sbatch: error: text is no batch script: "),
@@ -146,8 +146,8 @@ def test_refusals_change_nothing_and_exit_with_1(slurm: Slurm) -> None:
         (["-p", "nowhere", "--wrap", "true"], "sbatch: error: Batch job submission failed: "),
         (["-d", "afterok:999999", "--wrap", "true"], "sbatch: error: Batch job submission failed: "),
     ):
-        said = slurm.refused("sbatch", *words)
-        assert said.startswith(why), said
+        output = slurm.refused("sbatch", *arguments)
+        assert output.startswith(why), output
     assert slurm.must("squeue") == before
     missing = "scancel: error: Kill job error on job id 999999: Invalid job id specified\n"
     unknown = slurm("sbatch", "--frobnicate", "--wrap", "true")

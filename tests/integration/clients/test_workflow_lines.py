@@ -1,6 +1,6 @@
 """The lines by which workflow systems submit, watch and delete jobs, as their sources have them; most are not run here.
 
-What each reads of an answer is read here in the same way. The answers were compared with those of 8.1.9.
+The tests read the same parts of an answer as the workflow systems, in the same way. The answers were compared with 8.1.9.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def test_aiida_nipype_reframe_and_gwf_read_xml(lines: Lines) -> None:
 @pytest.mark.statement("SO-1", "SO-12")
 def test_luigi_and_cromwell(lines: Lines) -> None:
     files = f'-o ":{lines.work}/job.out" -e ":{lines.work}/job.err"'
-    said = lines.must(f"echo 'echo from luigi' | qsub {files} -V -r y -pe smp 1 -N Square")
-    job = str(int(said.split()[2]))
+    output = lines.must(f"echo 'echo from luigi' | qsub {files} -V -r y -pe smp 1 -N Square")
+    job = str(int(output.split()[2]))
     eventually("it is over", lambda: lines.state(job) == "")
     assert (lines.work / "job.out").read_text() == "from luigi\n" and (lines.work / "job.err").read_text() == ""
     (lines.work / "script").write_text("exit 4\n")
@@ -147,8 +147,8 @@ def test_luigi_and_cromwell(lines: Lines) -> None:
 @pytest.mark.statement("ST-25")
 def test_batchtools_lists_what_runs_and_what_waits(lines: Lines) -> None:
     template = "#!/bin/bash\n#$ -N job1\n#$ -j y\n#$ -o {work}/log\n#$ -cwd\n#$ -V\n#$ -q all.q\n{command}\n"
-    said = [lines.must(f"qsub {option} {lines.script('job.job', template, 'sleep 600')}") for option in ("", "-h")]
-    running, waiting = (re.search(r"\d+", text)[0] for text in said)  # type: ignore[index]
+    output = [lines.must(f"qsub {option} {lines.script('job.job', template, 'sleep 600')}") for option in ("", "-h")]
+    running, waiting = (re.search(r"\d+", text)[0] for text in output)  # type: ignore[index]
     eventually("it runs", lambda: lines.state(running) == "r")
     for states, job in (("rs", running), ("p", waiting)):
         assert re.findall(r"(?m)^\s*(\d+)", lines.must(f"qstat -u $USER -s {states}")) == [job]

@@ -1,4 +1,4 @@
-"""What stands for systemd in tests: the socket at which daemons report that they serve."""
+"""The stand-in for systemd: the socket at which daemons report that they are ready."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.integration.cells import PATIENCE_S
 
-BEAT = b"WATCHDOG=1"
+HEARTBEAT = b"WATCHDOG=1"
 
 
 class Manager:
@@ -36,11 +36,11 @@ class Manager:
         """The next message and its sender. queue.Empty: none came."""
         return self._heard.get(timeout=PATIENCE_S)
 
-    def beat_of(self, pid: int) -> None:
-        while self.hear() != (BEAT, pid):
+    def heartbeat_of(self, pid: int) -> None:
+        while self.hear() != (HEARTBEAT, pid):
             pass
 
     def forget(self) -> None:
-        """Drop what has come until now."""
+        """Drop all messages so far."""
         for _ in range(self._heard.qsize()):
             self._heard.get()

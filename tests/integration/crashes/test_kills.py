@@ -46,23 +46,23 @@ def all_over(cell: DemoCell) -> bool:
 
 
 @pytest.mark.statement("EX-9", "SP-3")
-@pytest.mark.parametrize("who", [who for who in VICTIMS if who != "control store"])
-def test_jobs_survive_kill_9(cell: DemoCell, who: str) -> None:
-    tag = who.replace(" ", "-")
+@pytest.mark.parametrize("role", [role for role in VICTIMS if role != "control store"])
+def test_jobs_survive_kill_9(cell: DemoCell, role: str) -> None:
+    tag = role.replace(" ", "-")
     try:
-        kill_while_jobs_run(cell, who, tag)
+        kill_while_jobs_run(cell, role, tag)
     finally:
         (cell.work / f"{tag}.end").touch()  # a failure must not leave the jobs to the next test
 
 
-def kill_while_jobs_run(cell: DemoCell, who: str, tag: str) -> None:
+def kill_while_jobs_run(cell: DemoCell, role: str, tag: str) -> None:
     jobs = start_jobs(cell, tag)
-    kill(cell, who)
+    kill(cell, role)
     time.sleep(1.0)  # what still answers in the first moment may be about to go
-    if is_daemon(who):
+    if is_daemon(role):
         cell.must("gridengine", "start", "--host-name", cell.host)
     late: list[str] = []
-    eventually(f"commands answer after the {who} was killed", lambda: late.extend(late_job(cell).split()) or late)
+    eventually(f"commands answer after the {role} was killed", lambda: late.extend(late_job(cell).split()) or late)
     (cell.work / f"{tag}.end").touch()
     eventually("all jobs have ended", lambda: all_over(cell))
     assert Counter(lines(cell.work / f"{tag}.began")) == Counter(jobs), "a job was lost or run twice"
@@ -71,19 +71,19 @@ def kill_while_jobs_run(cell: DemoCell, who: str, tag: str) -> None:
 
 
 def ended_well(cell: DemoCell, *jobs: str) -> None:
-    """Each of the jobs is accounted for once, as one that ended with 0."""
-    said = cell.must("qacct", "-j", ",".join(jobs))
-    words = [line.split()[:2] for line in said.splitlines()]
-    assert Counter(word[1] for word in words if word[:1] == ["jobnumber"]) == Counter(jobs)
-    ends = [word for word in words if word[:1] in (["exit_status"], ["failed"])]
-    assert len(ends) == 2 * len(jobs) and all(word[1] == "0" for word in ends), said
+    """Each of the jobs has one accounting record, with exit status 0."""
+    output = cell.must("qacct", "-j", ",".join(jobs))
+    rows = [line.split()[:2] for line in output.splitlines()]
+    assert Counter(fields[1] for fields in rows if fields[:1] == ["jobnumber"]) == Counter(jobs)
+    ends = [fields for fields in rows if fields[:1] in (["exit_status"], ["failed"])]
+    assert len(ends) == 2 * len(jobs) and all(fields[1] == "0" for fields in ends), output
 
 
 @pytest.mark.statement("EX-9", "SP-3", "QC-17")
-@pytest.mark.parametrize(("who", "moment", "seed"), [("control store", "submitted", 1), ("execd actor", "acknowledged", 2)])
-def test_a_kill_while_tasks_start_and_end_makes_no_task_run_twice(cell: DemoCell, who: str, moment: str, seed: int) -> None:
+@pytest.mark.parametrize(("role", "moment", "seed"), [("control store", "submitted", 1), ("execd actor", "acknowledged", 2)])
+def test_a_kill_while_tasks_start_and_end_makes_no_task_run_twice(cell: DemoCell, role: str, moment: str, seed: int) -> None:
     """`make kills` plays the other processes and moments, for as long as one likes."""
-    KillPlay(cell, seed).act(who, moment, rerun="n")
+    KillPlay(cell, seed).act(role, moment, rerun="n")
 
 
 @pytest.mark.statement("SP-3", "SP-4", "QI-13")

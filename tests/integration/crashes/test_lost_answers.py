@@ -19,7 +19,7 @@ from tests.integration.victims import victims
 class Between:
     """Takes the place of the qmaster's socket until a submission is answered: that answer is kept back, and `lose` happens.
 
-    Other programs of the cell may connect meanwhile; they get their answers.
+    Other programs of the cell may connect meanwhile, and get their answers.
     """
 
     def __init__(self, path: Path, lose: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""The watchdog of systemd, played by a socket: daemons that serve say so, one that hangs does not."""
+"""The watchdog of systemd, simulated by a socket: a daemon that serves sends heartbeats, a daemon that hangs does not."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import signal
 import pytest
 
 from tests.integration.cells import DemoCell, eventually
-from tests.integration.crashes.manager import BEAT, Manager
+from tests.integration.crashes.manager import HEARTBEAT, Manager
 from tests.integration.victims import VICTIMS, victims
 
 
 @pytest.mark.statement("GC-4")
-def test_a_qmaster_that_hangs_stops_the_beats_until_it_goes_on(cell: DemoCell, manager: Manager) -> None:
-    qmaster, execd = (int((cell.place / "spool" / VICTIMS[who]).read_text().split()[0]) for who in ("sge_qmaster", "sge_execd"))
-    manager.beat_of(qmaster)
-    manager.beat_of(execd)
+def test_a_qmaster_that_hangs_sends_no_heartbeats_until_it_goes_on(cell: DemoCell, manager: Manager) -> None:
+    qmaster, execd = (int((cell.place / "spool" / VICTIMS[role]).read_text().split()[0]) for role in ("sge_qmaster", "sge_execd"))
+    manager.heartbeat_of(qmaster)
+    manager.heartbeat_of(execd)
     hanging = victims(cell, "qmaster actor")[0]
     os.kill(hanging, signal.SIGSTOP)
     try:
@@ -27,15 +27,15 @@ def test_a_qmaster_that_hangs_stops_the_beats_until_it_goes_on(cell: DemoCell, m
         assert "has not answered within 5 seconds" in watched.stderr
     finally:
         os.kill(hanging, signal.SIGCONT)
-    manager.beat_of(qmaster)
+    manager.heartbeat_of(qmaster)
 
 
 def quiet(manager: Manager, qmaster: int, execd: int) -> bool:
-    """Whether eight beats of the one come without one of the other, who beats as often when he serves."""
+    """Whether eight heartbeats of one daemon come without a heartbeat of the other, which sends as many when it serves."""
     manager.forget()
     senders = []
     while senders.count(execd) < 8:
         text, pid = manager.hear()
-        if text == BEAT:
+        if text == HEARTBEAT:
             senders.append(pid)
     return qmaster not in senders

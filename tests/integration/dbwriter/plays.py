@@ -25,7 +25,7 @@ class Play:
         self.now = DAY + 86_400.0
         self.settings = Settings(address, "", self.file, keep_days)
 
-    def tell(self, lines: Iterable[str]) -> None:
+    def append(self, lines: Iterable[str]) -> None:
         """Append lines to the file."""
         with self.file.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -40,7 +40,7 @@ class Play:
         return writer
 
     def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
-        """What the database answers while nobody writes."""
+        """The answers of the database while no process writes."""
         database = self.open()
         try:
             return database.rows(question, values)

@@ -1,4 +1,4 @@
-"""Lines of the reporting and the accounting file for tests, with what a test does not care about filled in."""
+"""Lines of the reporting and the accounting file for tests, with defaults for fields that a test does not use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The socket of the writer: who may ask for what, and how wrong requests are answered. DB-22, DB-23."""
+"""The socket of the writer: the permitted requests of each user, and the answers to wrong requests. DB-22, DB-23."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cell(open_directory: Path, address: str) -> Iterator[Cell]:
 
 @pytest.fixture(scope="module", params=KINDS)
 def asked_cell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
-    """One for all tests that change nothing in it."""
+    """One database for all tests that change nothing in it."""
     directory = tmp_path_factory.mktemp("asked")
     with written(directory, new_address(request, directory)) as cell:
         yield cell
@@ -42,7 +42,7 @@ def asked_cell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 @contextmanager
 def written(directory: Path, address: str) -> Iterator[Cell]:
     cell = Cell(directory, address)
-    Play(cell.common, address).tell(acct(job, DAY, DAY + 60) for job in range(1, 11))
+    Play(cell.common, address).append(acct(job, DAY, DAY + 60) for job in range(1, 11))
     writer = cell.writer()
     try:
         eventually("it has written", lambda: cell.socket.exists() and ask(cell, "status", {}).get("lines") == 10)
@@ -199,21 +199,21 @@ def test_a_trusted_user_asks_for_another_user_with_only_the_rights_of_that_user(
         assert "is the number of one user" in ask(cell, "import", file, behalf=wrong)["error"]
 
 
-def tell_ten_more(cell: Cell, before: int) -> None:
+def append_ten_more(cell: Cell, before: int) -> None:
     """Return when a question finds jobs that have just ended; `before`: jobs that were there."""
-    Play(cell.common, "").tell(acct(job, DAY, DAY + 60) for job in range(before + 1, before + 11))
+    Play(cell.common, "").append(acct(job, DAY, DAY + 60) for job in range(before + 1, before + 11))
     short = {"sql": "SELECT count(*) FROM sge_job_usage"}
     eventually("what is new is there", lambda: ask(cell, "sql", short)["rows"] == [[before + 10]])
 
 
 def test_questions_do_not_hold_the_writer(cell: Cell) -> None:
-    """While a long question is answered, what is new is written, and found by others."""
+    """While a long query runs, new records are written, and other queries find them."""
     tables = ", ".join(f"sge_job {name}" for name in "abcdefghijkl")
     with ThreadPoolExecutor(2) as pool:
         question = f"SELECT count(*) FROM {tables} WHERE a.j_id * b.j_id <> c.j_id + l.j_id"
         for before, patience in ((10, 5), (20, 20), (30, 60)):  # one is long enough, also on a machine that is slow
             asked = pool.submit(ask, cell, "sql", {"sql": question, "patience": patience})
-            tell_ten_more(cell, before)
+            append_ten_more(cell, before)
             if not asked.done():
                 break
         assert not asked.done()

@@ -1,4 +1,4 @@
-"""`gridengine arco` against a writer: tables, exports, SQL, imports, and what is said when something is wrong. DB-22."""
+"""`gridengine arco` against a writer: tables, exports, SQL, imports, and messages about errors. DB-22."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
     cell = Cell(place, f"duckdb:{place / 'arco' / 'arco.duckdb'}")
     owners = ["alice", "alice", "bob", "bob"]
     jobs = (acct(job, DAY, DAY + 60 * job, owner=owner, cpu=1.5) for job, owner in enumerate(owners, start=1))
-    Play(cell.common, "").tell(jobs)
+    Play(cell.common, "").append(jobs)
     (cell.common / "arco_queries").mkdir()
     (cell.common / "arco_queries" / "ours.toml").write_text(
         """
@@ -51,7 +51,7 @@ default = "0"
 
 
 def arco(cell: Cell, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-    """What `gridengine arco` says."""
+    """The output of `gridengine arco`."""
     environment = {**os.environ, "SGE_ROOT": str(cell.place), "SGE_CELL": "c", "TZ": "UTC"}
     command = [sys.executable, "-m", "clients.admin", "arco", *arguments]
     return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, timeout=COMMAND_S)
@@ -69,7 +69,7 @@ def test_a_stored_query_is_a_table(cell: Cell) -> None:
 
 
 @pytest.mark.statement("DB-22")
-def test_a_query_that_says_so_is_turned_unless_it_shall_be_flat(cell: Cell) -> None:
+def test_a_query_with_pivot_is_pivoted_unless_flat_is_given(cell: Cell) -> None:
     turned = arco(cell, "run", "accounting per user").stdout.splitlines()
     assert turned[0].split() == ["username", "2026-11"]
     assert [line.split() for line in turned[2:5]] == [["alice", "cpu", "3"], ["alice", "mem", "0"], ["alice", "io", "0"]]
@@ -124,10 +124,10 @@ def test_an_import_counts_and_shows_what_was_no_record(cell: Cell, tmp_path: Pat
     file.write_text("\n".join([*lines, "rubbish", *["more:rubbish"] * 30]) + "\n")
     asked = arco(cell, "import", str(file))
     assert asked.stdout == f"{file}: 3 records imported, 4 were there already, 31 lines are none\n"
-    said = asked.stderr.splitlines()
-    assert said[0] == f"{file}, line 8: an accounting record has 45 fields; this one has 1"
-    assert len(said) == 21
-    assert said[-1] == f"{file}: 11 lines more are no records (table sge_rejected_line has all)"
+    errors = asked.stderr.splitlines()
+    assert errors[0] == f"{file}, line 8: an accounting record has 45 fields; this one has 1"
+    assert len(errors) == 21
+    assert errors[-1] == f"{file}: 11 lines more are no records (table sge_rejected_line has all)"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_writer_that_does_not_run_is_named_with_its_host(tmp_path: Path) -> No
     assert asked.returncode == 1
 
 
-def test_a_cell_without_a_database_says_so(tmp_path: Path) -> None:
+def test_a_cell_without_a_database_reports_it(tmp_path: Path) -> None:
     cell = Cell(tmp_path, "duckdb:/x")
     (cell.common / "arco").unlink()
     asked = arco(cell, "list")

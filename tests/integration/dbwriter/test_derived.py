@@ -1,4 +1,4 @@
-"""Values of hours, days and months, and what is kept for how long, on both databases. DB-8, DB-13."""
+"""Values of hours, days and months, and the retention of each kind of record, on both databases. DB-8, DB-13."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def play(tmp_path: Path, address: str) -> Play:
     return Play(tmp_path, address)
 
 
-def of_hours(play: Play, view: str, who: str, variable: str) -> list[tuple[object, ...]]:
-    """Who, hours from DAY on, value."""
+def of_hours(play: Play, view: str, user: str, variable: str) -> list[tuple[object, ...]]:
+    """User, hours from DAY on, value."""
     question = (
-        f"SELECT {who}, (extract(epoch FROM time_start)::bigint - {DAY}) / {HOUR}, num_value FROM {view} "
+        f"SELECT {user}, (extract(epoch FROM time_start)::bigint - {DAY}) / {HOUR}, num_value FROM {view} "
         "WHERE variable = $1 ORDER BY 2, 1"
     )
     return play.rows(question, variable)
@@ -34,7 +34,7 @@ def slots(time: int, used: int, queue: str = "all.q") -> str:
 @pytest.mark.statement("DB-13")
 def test_the_utilisation_of_a_queue_is_weighted_by_time(play: Play) -> None:
     # 4 of 4 slots for a quarter of the first hour, 2 for the rest of it and half of the next, then none
-    play.tell([slots(DAY, 4), slots(DAY + HOUR // 4, 2), slots(DAY + HOUR + HOUR // 2, 0), slots(DAY + 2 * HOUR, 0)])
+    play.append([slots(DAY, 4), slots(DAY + HOUR // 4, 2), slots(DAY + HOUR + HOUR // 2, 0), slots(DAY + 2 * HOUR, 0)])
     play.now = DAY + 3 * HOUR + 120
     play.write()
     found = of_hours(play, "view_queue_values", "qname", "h_utilized")
@@ -43,10 +43,10 @@ def test_the_utilisation_of_a_queue_is_weighted_by_time(play: Play) -> None:
 
 @pytest.mark.statement("DB-13")
 def test_a_value_holds_until_the_next_though_hours_lie_between(play: Play) -> None:
-    play.tell([slots(DAY, 4)])
+    play.append([slots(DAY, 4)])
     play.now = DAY + HOUR + 120
     play.write()
-    play.tell([slots(DAY + 3 * HOUR, 0)])
+    play.append([slots(DAY + 3 * HOUR, 0)])
     play.now = DAY + 4 * HOUR + 120
     play.write()
     found = of_hours(play, "view_queue_values", "qname", "h_utilized")
@@ -55,7 +55,7 @@ def test_a_value_holds_until_the_next_though_hours_lie_between(play: Play) -> No
 
 @pytest.mark.statement("DB-13")
 def test_jobs_are_counted_for_their_users_projects_groups_departments_and_hosts_in_the_hour_of_their_end(play: Play) -> None:
-    play.tell(
+    play.append(
         [
             acct(1, DAY, DAY + 60, cpu=5),
             acct(2, DAY, DAY + HOUR + 60, cpu=7, project="p1", hostname="h2"),
@@ -79,7 +79,7 @@ def test_jobs_are_counted_for_their_users_projects_groups_departments_and_hosts_
 @pytest.mark.statement("DB-13")
 def test_averages_of_hosts_by_hour_day_and_month(play: Play) -> None:
     loads = [(0, 1.0), (600, 3.0), (HOUR, 6.0)]
-    play.tell([f"{DAY + at}:host:h1:{DAY + at}:X:np_load_avg={load:f},cpu={load * 10:f}" for at, load in loads])
+    play.append([f"{DAY + at}:host:h1:{DAY + at}:X:np_load_avg={load:f},cpu={load * 10:f}" for at, load in loads])
     play.now = DAY + 70 * 86_400
     play.write()
     assert of_hours(play, "view_host_values", "hostname", "h_load") == [("h1", 0, 2.0), ("h1", 1, 6.0)]
@@ -90,7 +90,7 @@ def test_averages_of_hosts_by_hour_day_and_month(play: Play) -> None:
 
 @pytest.mark.statement("DB-13")
 def test_an_hour_is_derived_when_it_is_over_and_not_before(play: Play) -> None:
-    play.tell([acct(1, DAY, DAY + 60)])
+    play.append([acct(1, DAY, DAY + 60)])
     play.now = DAY + HOUR + 30  # records of its last seconds may still come
     play.write()
     assert of_hours(play, "view_user_values", "username", "h_jobs_finished") == []
@@ -101,7 +101,7 @@ def test_an_hour_is_derived_when_it_is_over_and_not_before(play: Play) -> None:
 
 @pytest.mark.statement("DB-13")
 def test_an_import_derives_its_hours_anew(play: Play, tmp_path: Path) -> None:
-    play.tell([acct(1, DAY, DAY + 60)])
+    play.append([acct(1, DAY, DAY + 60)])
     play.write()
     file = tmp_path / "old"
     file.write_text("".join(f"{accounting_line(number, DAY, DAY + 70)}\n" for number in range(2, 5)))
@@ -114,8 +114,8 @@ def test_an_import_derives_its_hours_anew(play: Play, tmp_path: Path) -> None:
 
 @pytest.mark.statement("DB-13", "DB-8")
 def test_each_kind_of_row_is_deleted_after_its_own_time(play: Play) -> None:
-    play.tell([slots(DAY, 4), f"{DAY}:host:h1:{DAY}:X:np_load_avg=1.0,other=2.0", job_log(1, DAY, "pending")])
-    play.tell([acct(1, DAY, DAY + 60), *reservation(5, DAY, DAY + 100, DAY + 400)])
+    play.append([slots(DAY, 4), f"{DAY}:host:h1:{DAY}:X:np_load_avg=1.0,other=2.0", job_log(1, DAY, "pending")])
+    play.append([acct(1, DAY, DAY + 60), *reservation(5, DAY, DAY + 100, DAY + 400)])
     play.write()
     counts = {
         "raw load": "SELECT count(*) FROM view_host_values WHERE variable = 'np_load_avg'",
@@ -146,12 +146,12 @@ def test_each_kind_of_row_is_deleted_after_its_own_time(play: Play) -> None:
 
 @pytest.mark.statement("DB-12")
 def test_a_record_after_a_deletion_creates_its_parent_rows_again(play: Play) -> None:
-    """What a writer remembers of a reservation that was deleted is forgotten with it."""
+    """A writer drops its data about a reservation that was deleted."""
     play.settings = type(play.settings)(play.address, "", play.file, 100)
-    play.tell(reservation(5, DAY, DAY + 100, DAY + 400))
+    play.append(reservation(5, DAY, DAY + 100, DAY + 400))
     play.now = DAY + 101 * 86_400
     play.write()
     assert play.rows("SELECT count(*) FROM sge_ar") == [(0,)]
-    play.tell(reservation(5, DAY, DAY + 100, DAY + 400))
+    play.append(reservation(5, DAY, DAY + 100, DAY + 400))
     play.write()
     assert play.rows("SELECT ar_number FROM sge_ar") == [(5,)]

@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"## From an empty cell to the first plot\n\n((?: {4}.+\n)+)
 
 
 class FirstCell(DemoCell):
-    """A cell that the commands of the page make; what they leave to chance on a machine with other cells is said."""
+    """A cell that the commands of the page make; options fix the values that other cells on the machine would influence."""
 
     def __init__(self, launchers: Path) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="ge-test-", dir="/tmp"))
@@ -30,7 +30,7 @@ class FirstCell(DemoCell):
         )
 
     def shell(self, command: str) -> Done:
-        """Run a command of the page after those before it, in a shell that knows the cell."""
+        """Run a command of the page after the earlier commands, in a shell that knows the cell."""
         settings = self.place / "default" / "common" / "settings.sh"
         command = command.replace("~/ge", str(self.place))
         if settings.exists():

@@ -38,18 +38,18 @@ def cell(tmp_path: Path, address: str) -> Cell:
 
 
 @pytest.fixture
-def told(cell: Cell) -> Iterator[threading.Thread]:
-    """Somebody who appends JOBS jobs to the reporting file, piece by piece; line ends do not fall on piece ends."""
+def appending(cell: Cell) -> Iterator[threading.Thread]:
+    """A thread that appends JOBS jobs to the reporting file, piece by piece; line ends do not coincide with piece ends."""
     text = "".join(f"{line}\n" for line in jobs(1, JOBS + 1))
 
-    def tell() -> None:
+    def append() -> None:
         with cell.reporting.open("w") as file:
             for begin in range(0, len(text), 10_007):
                 file.write(text[begin : begin + 10_007])
                 file.flush()
                 time.sleep(0.02)
 
-    thread = threading.Thread(target=tell)
+    thread = threading.Thread(target=append)
     thread.start()
     yield thread
     thread.join()
@@ -65,7 +65,7 @@ def counts(address: str) -> tuple[int, int, int]:
 
 
 @pytest.mark.statement("DB-12")
-def test_a_writer_that_is_killed_again_and_again(cell: Cell, address: str, told: threading.Thread) -> None:
+def test_a_writer_that_is_killed_again_and_again(cell: Cell, address: str, appending: threading.Thread) -> None:
     chance = random.Random(20261123)
     for _ in range(KILLS):
         writer = cell.writer()
@@ -73,7 +73,7 @@ def test_a_writer_that_is_killed_again_and_again(cell: Cell, address: str, told:
         time.sleep(chance.random() * 0.8)
         writer.send_signal(signal.SIGKILL)
         writer.communicate()
-    told.join()
+    appending.join()
     last = cell.writer("--once")
     output, errors = last.communicate(timeout=COMMAND_S)
     assert (last.returncode, errors) == (0, "")
@@ -87,7 +87,7 @@ def test_a_server_that_goes_away_is_waited_for(tmp_path: Path, postgresql: Postg
     play = Play(cell.common, address)
     writer = cell.writer()
     try:
-        play.tell(jobs(1, 11))
+        play.append(jobs(1, 11))
 
         def written() -> int:
             with psycopg.connect(address) as connection:
@@ -97,7 +97,7 @@ def test_a_server_that_goes_away_is_waited_for(tmp_path: Path, postgresql: Postg
         eventually("the first jobs are written", lambda: "version 100" in cell.messages and written() == 10)
         postgresql.stop("immediate")
         try:
-            play.tell(jobs(11, 21))
+            play.append(jobs(11, 21))
             eventually("the fault is said", lambda: "the database cannot be written now" in cell.messages)
             assert writer.poll() is None
         finally:
@@ -120,7 +120,7 @@ def test_a_disk_that_fills_is_waited_for(tmp_path: Path) -> None:
         play = Play(cell.common, "")
         writer = cell.writer()
         try:
-            play.tell(jobs(1, JOBS + 1))
+            play.append(jobs(1, JOBS + 1))
             eventually("the fault is said", lambda: "the database cannot be written now" in cell.messages)
             assert writer.poll() is None
             subprocess.run(["mount", "-o", "remount,size=300m", str(disk)], check=True)

@@ -160,7 +160,7 @@ def _attempted(action: Callable[[], object]) -> str:
 
 
 def test_the_database_is_written_while_questions_read_it(database: Database, tmp_path: Path) -> None:
-    """A question finds what was committed before it, though its file is due to be written into by then."""
+    """A query finds the records that were committed before it, though a write to the file is due by then."""
     database.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 50) || range AS text FROM range(200000)")
     database.load_columns()
     log = tmp_path / "arco.duckdb.wal"

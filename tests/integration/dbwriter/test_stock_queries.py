@@ -1,4 +1,4 @@
-"""Every stored query on both databases: its figures are those of a known day of jobs and reservations. DB-15 … DB-21, DB-23."""
+"""Every stored query on both databases, with the figures of a known day of jobs and reservations. DB-15 … DB-21, DB-23."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOUR, DAY = 3600, 86_400
 NOW = int(time.time())
 THIS_HOUR = NOW - NOW % HOUR
 BEGIN = THIS_HOUR - DAY - 2 * HOUR
-"""When the known day begins. Queries look back from now, so it is the last one that there was."""
+"""When the known day begins. Queries look back from now, so it is the most recent past day."""
 QUERIES, _ = read_queries(BUILT_IN_DIRECTORY)
 
 Rows = list[tuple[Any, ...]]
@@ -118,11 +118,12 @@ def _written(place: Path, address: str) -> Iterator[Database]:
     play = Play(place, address)
     play.now = THIS_HOUR + 120.0
     for number, (owner, start, end) in RESERVATIONS.items():
-        play.tell(reservation(number, BEGIN, BEGIN + start, BEGIN + end, owner, f"name{number}"))
-    play.tell(job.line() for job in JOBS)
-    play.tell(job_log(2, BEGIN + at, event, submitted=BEGIN) for at, event in [(0, "pending"), (45, "sent"), (1000, "finished")])
-    play.tell(f"{BEGIN + at}:host:{host}:{BEGIN + at}:X:np_load_avg={load:f}" for at, host, load in LOADS)
-    play.tell(f"{BEGIN + at}:queue_consumable:all.q:{host}:{BEGIN + at}::slots={used:f}=4.0" for at, host, used in SLOTS)
+        play.append(reservation(number, BEGIN, BEGIN + start, BEGIN + end, owner, f"name{number}"))
+    play.append(job.line() for job in JOBS)
+    states = ((0, "pending"), (45, "sent"), (1000, "finished"))
+    play.append(job_log(2, BEGIN + at, event, submitted=BEGIN) for at, event in states)
+    play.append(f"{BEGIN + at}:host:{host}:{BEGIN + at}:X:np_load_avg={load:f}" for at, host, load in LOADS)
+    play.append(f"{BEGIN + at}:queue_consumable:all.q:{host}:{BEGIN + at}::slots={used:f}=4.0" for at, host, used in SLOTS)
     play.write()
     database = play.open()
     yield database
@@ -152,7 +153,7 @@ def month(seconds: float) -> date:
 
 
 def accounted(key: str) -> Rows:
-    """What each month has for each value of an attribute."""
+    """The figures of each month for each value of an attribute."""
     sums: dict[Any, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for job in JOBS:
         group = (month(job.start), getattr(job, key))
@@ -307,10 +308,10 @@ def same(one: object, other: object) -> bool:
 def test_figures_are_those_of_the_jobs(database: Database, name: str) -> None:
     columns, values, expected = EXPECTED[name]
     found = run(database, name, **values)
-    wanted = expected()
+    figures = expected()
     assert found.columns == columns.split()
-    assert len(found.rows) == len(wanted), found.rows
-    for row, right in zip(found.rows, wanted, strict=True):
+    assert len(found.rows) == len(figures), found.rows
+    for row, right in zip(found.rows, figures, strict=True):
         assert [same(*pair) for pair in zip(row, right, strict=True)] == [True] * len(right), (row, right)
 
 
@@ -328,7 +329,7 @@ def test_statistics_count_the_rows_of_each_table(database: Database) -> None:
 
 
 @pytest.mark.statement("DB-21")
-def test_the_writer_tells_of_its_own_work(database: Database) -> None:
+def test_the_writer_records_its_own_work(database: Database) -> None:
     found = run(database, "DBWriter Performance")
     assert found.columns == ["time_end", "variable", "num_value"]
     assert {row[1] for row in found.rows} == {"lines_per_second", "derived_value_time", "deletion_time"}
@@ -340,7 +341,7 @@ def test_no_query_is_left_out() -> None:
 
 
 def test_the_names_in_plots_and_pivots_are_columns_of_the_answer(database: Database) -> None:
-    """What `plot` and `pivot` of a query name is in its answer."""
+    """The columns that `plot` and `pivot` of a query name are in its answer."""
     for name, query in QUERIES.items():
         named = {value for key, value in query.plot.items() if key in ("x", "series", "panels")}
         named |= {*_list(query.plot.get("y", [])), *_list(query.pivot.get("values", []))}

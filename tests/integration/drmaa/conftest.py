@@ -1,4 +1,4 @@
-"""The library, built as `make drmaa` does, and what runs programs with it."""
+"""The library, built as by `make drmaa`, and a runner of programs with it."""
 
 from __future__ import annotations
 

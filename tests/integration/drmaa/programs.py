@@ -31,19 +31,19 @@ class Programs:
     def start(self, text: str, user: str = "", **variables: str) -> subprocess.Popen[str]:
         """Start a Python program that has `drmaa`, the session `s`, and `job(command, **attributes)`, a job template.
 
-        `user`: whose program it is, which root may say.
+        `user`: the owner of the program, for which the tests must run as root.
         """
         if user:
             needs.need_open_checkout()
-        words = [sys.executable, "-c", f"{_PRELUDE}\n{text}"]
+        command = [sys.executable, "-c", f"{_PRELUDE}\n{text}"]
         pipe = subprocess.PIPE
         settings: dict[str, Any] = {"env": {**self.environment, **variables}, "cwd": self.cell.work, "text": True}
         if user:
             settings |= {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
-        return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, **settings)
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, **settings)
 
     def python(self, text: str, user: str = "", **variables: str) -> Any:
-        """Run one; what it printed, as JSON values."""
+        """Run a program; return its output as JSON values."""
         program = self.start(text, user, **variables)
         out, err = program.communicate(timeout=COMMAND_S)
         assert program.returncode == 0, f"exit {program.returncode}: {out}{err}"
@@ -51,11 +51,11 @@ class Programs:
         return found[0] if len(found) == 1 else found
 
     def compiled(self, name: str, *more: Path) -> Path:
-        """A C program of this directory, with the library or, where there are some, with sources of it."""
+        """A C program of this directory, linked with the library or with the given sources of it."""
         made = self.directory / name
         linked = [str(path) for path in more] or [f"-L{self.directory}", "-ldrmaa", f"-Wl,-rpath,{self.directory}"]
-        words = ["cc", "-std=c11", "-D_GNU_SOURCE", *FLAGS.split(), "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{SOURCE}"]
-        done = run([*words, "-o", str(made), str(HERE / f"{name}.c"), *linked])
+        command = ["cc", "-std=c11", "-D_GNU_SOURCE", *FLAGS.split(), "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{SOURCE}"]
+        done = run([*command, "-o", str(made), str(HERE / f"{name}.c"), *linked])
         assert done.returncode == 0, done.stderr
         return made
 

@@ -1,4 +1,4 @@
-"""C programs with the library: every call with what it cannot take, threads, forks, signals. Also under sanitizers."""
+"""C programs with the library: every call with invalid arguments, threads, forks, signals. Also under sanitizers."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ s.synchronize([over], FOREVER, False)
 tell([s.contact, over, s.runJob(job("/bin/true", jobSubmissionState="drmaa_hold"))])
 os._exit(0)
 """)
-    told = programs.python(
+    printed = programs.python(
         f"""
 tell(s.contact)
 tell(s.jobStatus("{held}"))
@@ -35,7 +35,7 @@ tell(tried(s.wait, "DRMAA_JOB_IDS_SESSION_ANY", 0)[0])
 """,
         CONTACT=contact,
     )
-    assert told == [contact, "user_on_hold", 7, held, "InvalidJobException"]
+    assert printed == [contact, "user_on_hold", 7, held, "InvalidJobException"]
 
 
 def _kill_qmaster(cell: DemoCell) -> None:

@@ -1,4 +1,4 @@
-"""Programs that use the package `drmaa`, which binds every call of the standard: what jobs are made of, and how they end."""
+"""Programs that use the package `drmaa`, which binds every call of the standard: attributes of jobs, and their ends."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tests.integration.drmaa.programs import Programs
 
 
 @pytest.mark.statement("DM-1")
-def test_a_session_and_what_it_says_of_itself(programs: Programs) -> None:
-    said = programs.python("""
+def test_a_session_and_its_attributes(programs: Programs) -> None:
+    answers = programs.python("""
 tell([list(s.version), s.drmsInfo, s.drmaaImplementation, s.contact, tried(s.initialize)[0]])
 s.exit()
 tell([s.drmsInfo, s.contact, tried(s.exit)[0]])
 """)
-    (version, system, implementation, contact, again), after = said
+    (version, system, implementation, contact, again), after = answers
     assert (version, system, implementation, again) == ([1, 0], "SGE 8.1.9", "SGE 8.1.9", "AlreadyActiveSessionException")
     assert contact.startswith("session=") and after == ["SGE 8.1.9", "", "NoActiveSessionException"]
 
 
 @pytest.mark.statement("DM-1")
 def test_how_jobs_end(programs: Programs) -> None:
-    told = programs.python("""
+    printed = programs.python("""
 made = {
     "well": shell("exit 0"), "badly": shell("exit 3"), "killed": shell("kill -9 $$"), "segv": shell("ulimit -c 0; kill -SEGV $$"),
     "core": shell("ulimit -c unlimited; kill -ABRT $$", workingDirectory=os.getcwd()),
@@ -42,7 +42,7 @@ for name, number in numbers.items():
     assert {"cpu", "maxvmem", "ru_wallclock", "acct_cpu", "signal", "start_time"} < end.resourceUsage.keys(), end.resourceUsage
     assert end.jobId == number and tried(s.wait, number, 0)[0] == "InvalidJobException"
 """)
-    assert {name: rest for name, *rest in told} == {
+    assert {name: rest for name, *rest in printed} == {
         "well": [0, False, "", False, "done"],
         "badly": [3, False, "", False, "done"],
         "killed": [0, True, "SIGKILL", False, "failed"],
@@ -56,7 +56,7 @@ for name, number in numbers.items():
 
 @pytest.mark.statement("DM-1", "DM-3")
 def test_a_job_is_held_released_suspended_resumed_and_ended(programs: Programs) -> None:
-    told = programs.python("""
+    printed = programs.python("""
 def until(number, state):
     while s.jobStatus(number) != state:
         time.sleep(0.05)
@@ -81,12 +81,12 @@ tell([end.wasAborted, end.resourceUsage, tried(s.control, "9999998", "hold")[0],
     invalid = "InvalidJobException"
     inconsistent = ["SuspendInconsistentStateException", "ResumeInconsistentStateException"]
     killed, never_ran = [True, "SIGKILL", invalid], [True, {}, invalid, invalid]
-    assert told == [["user_on_hold", *inconsistent], "ExitTimeoutException", killed, never_ran]
+    assert printed == [["user_on_hold", *inconsistent], "ExitTimeoutException", killed, never_ran]
 
 
 @pytest.mark.statement("DM-1")
 def test_a_bulk_is_synchronized_with_and_waited_for(programs: Programs) -> None:
-    told = programs.python("""
+    printed = programs.python("""
 numbers = s.runBulkJobs(shell("exit $SGE_TASK_ID"), 2, 8, 3)
 s.synchronize(numbers, FOREVER, False)
 tell([number.partition(".")[2] for number in numbers])
@@ -97,7 +97,7 @@ tell([tried(s.wait, number, 0)[0] for number in [*more, "DRMAA_JOB_IDS_SESSION_A
 mine = {s.runJob(job("/bin/true")) for _ in range(5)}
 tell(mine == {s.wait("DRMAA_JOB_IDS_SESSION_ANY", FOREVER).jobId for _ in mine})
 """)
-    assert told == [["2", "5", "8"], [2, 5, 8], ["InvalidJobException"] * 6, True]
+    assert printed == [["2", "5", "8"], [2, 5, 8], ["InvalidJobException"] * 6, True]
 
 
 @pytest.mark.statement("DM-2")
@@ -135,7 +135,7 @@ def test_options_come_from_files_category_native_specification_and_attributes(pr
     (tmp_path / "more").write_text("-ac c=more -p -3\n")
     (tmp_path / "run.sh").write_text("#!/bin/sh\n#$ -ac d=script -A script\nexit 4\n")
     try:
-        told = programs.python(
+        printed = programs.python(
             f"""
 made = job("/bin/true", jobCategory="big.cat", nativeSpecification="-@ {tmp_path}/more -v X=1,HOME -N weak", jobName="strong")
 made.jobSubmissionState, made.email, made.blockEmail = "drmaa_hold", ["a@b", "c@d"], True
@@ -145,11 +145,11 @@ tell(s.runJob(made))
 s.control("DRMAA_JOB_IDS_SESSION_ALL", "hold")
 """
         )
-        first, second = (_detail(cell.must("qstat", "-j", number)) for number in told)
+        first, second = (_detail(cell.must("qstat", "-j", number)) for number in printed)
     finally:
         for name in ("sge_request", "qtask"):
             (cell.common / name).unlink()
-        cell.command("qdel", *told)
+        cell.command("qdel", *printed)
     assert (first["job_name"], first["account"], first["priority"], first["mail_list"]) == ("strong", "category", "-3", "a@b,c@d")
     assert first["context"] == "a=file,b=category,c=more" and "mail_options" not in first and "X=1" in first["env_list"]
     assert (second["account"], second["context"], second["script_file"]) == ("script", "a=file,d=script", f"{tmp_path}/run.sh")
@@ -162,13 +162,13 @@ def _detail(text: str) -> dict[str, Any]:
 @pytest.mark.statement("DM-2")
 def test_faults_have_the_commands_own_text(programs: Programs) -> None:
     denied = "DeniedByDrmException"
-    told = programs.python("""
+    printed = programs.python("""
 for native in ("-zz", "-p x", "-q nosuch", "-l nosuch=1", "-@ /no/such/file", "-b n", "-jsv /a", "-- x"):
     tell(tried(s.runJob, job("/no/such.sh", nativeSpecification=native)))
 tell(tried(s.runJob, job("/bin/true", jobCategory="none.cat")))
 """)
-    texts = [text.partition(": ")[2] for _, text in told]
-    assert [kind for kind, _ in told] == [denied] * len(told)
+    texts = [text.partition(": ")[2] for _, text in printed]
+    assert [kind for kind, _ in printed] == [denied] * len(printed)
     assert texts[:2] == ['invalid option argument "-zz"', 'invalid priority "x", it must be an integer from -1023 to 1024']
     assert texts[2] == 'Job was rejected because job requests unknown queue "nosuch"'
     assert 'unknown resource "nosuch"' in texts[3] and texts[4] == "cannot read /no/such/file: No such file or directory"
@@ -180,17 +180,17 @@ tell(tried(s.runJob, job("/bin/true", jobCategory="none.cat")))
 @pytest.mark.statement("DM-2")
 def test_cwd_counts_as_in_the_library_of_8_1_9(programs: Programs, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    told = programs.python(f"""
+    printed = programs.python(f"""
 os.chdir("{tmp_path}")
 number = s.runJob(shell('[ "$PWD" = "{tmp_path}" ]', nativeSpecification="-cwd -N 'open"))
 tell(s.wait(number, FOREVER).exitStatus)
 """)
-    assert told == 0
+    assert printed == 0
 
 
 @pytest.mark.statement("DM-2")
 def test_an_error_may_hold_a_job_where_the_program_wants_that(programs: Programs) -> None:
-    told = programs.python(
+    printed = programs.python(
         """
 number = s.runJob(job("/bin/true", outputPath=":/no/such/file"))
 while s.jobStatus(number) != "failed":
@@ -201,4 +201,4 @@ tell(s.wait(number, FOREVER).wasAborted)
 """,
         SGE_DRMAA_ALLOW_JOB_ERROR_STATE="1",
     )
-    assert told == ["ExitTimeoutException", True]
+    assert printed == ["ExitTimeoutException", True]

@@ -1,4 +1,4 @@
-"""Sessions side by side and one after the other, of one user and of two, and more of them than the configuration allows."""
+"""Sessions side by side and in sequence, of one user and of two, and more sessions than the configuration allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.integration.drmaa.programs import Programs
 
 @pytest.mark.statement("DM-1")
 def test_a_second_session_of_a_process_begins_without_the_jobs_of_the_first(programs: Programs) -> None:
-    told = programs.python("""
+    printed = programs.python("""
 first, over = s.contact, s.runJob(shell("exit 4"))
 s.exit()
 tell([tried(s.runJob, None)[0], tried(s.wait, over, 0)[0]])
@@ -20,11 +20,11 @@ tell([s.contact != first, tried(s.wait, "DRMAA_JOB_IDS_SESSION_ANY", 0)[0], s.wa
 tell(s.wait(s.runJob(shell("exit 5")), FOREVER).exitStatus)
 """)
     none = "NoActiveSessionException"
-    assert told == [[none, none], [True, "InvalidJobException", 4], 5]
+    assert printed == [[none, none], [True, "InvalidJobException", 4], 5]
 
 
 @pytest.mark.statement("DM-1")
-def test_two_processes_in_one_session_are_both_told(programs: Programs) -> None:
+def test_two_processes_in_one_session_both_learn_of_the_end(programs: Programs) -> None:
     cell = programs.cell
     gate = cell.work / "both"
     waits = "tell(s.contact)\nsys.stdin.readline()\ntell(s.wait('DRMAA_JOB_IDS_SESSION_ANY', FOREVER).exitStatus)"
@@ -42,7 +42,7 @@ def test_two_processes_in_one_session_are_both_told(programs: Programs) -> None:
 def test_a_user_may_neither_wait_for_nor_end_a_job_of_another_user(programs: Programs) -> None:
     cell = programs.cell
     number = cell.must("qsub", "-terse", "-b", "y", "-h", "-o", "/dev/null", "-j", "y", "true").strip()
-    told = programs.python(
+    printed = programs.python(
         f"""
 tell(tried(s.wait, "{number}", 60)[0])
 tell(tried(s.synchronize, ["{number}"], 60, True)[0])
@@ -55,8 +55,8 @@ for verb in ("hold", "release", "terminate"):
     assert cell.must("qstat", "-u", "*").split().count(number) == 1, "nothing has happened to it"
     cell.must("qdel", number)
     invalid = "InvalidJobException"
-    assert told[:2] == [invalid, invalid], told
-    assert told[3:] == ["AuthorizationException"] * 3, told
+    assert printed[:2] == [invalid, invalid], printed
+    assert printed[3:] == ["AuthorizationException"] * 3, printed
     eventually("it is gone", lambda: number not in cell.must("qstat", "-u", "*").split())
 
 
@@ -69,7 +69,7 @@ def allow_sessions(cell: DemoCell, parameters: str) -> None:
 
 
 @pytest.mark.statement("DM-4")
-def test_more_sessions_than_are_allowed_are_told_so_and_can_wait_later(programs: Programs) -> None:
+def test_sessions_beyond_the_limit_are_refused_and_can_wait_later(programs: Programs) -> None:
     cell = programs.cell
     allow_sessions(cell, "MAX_DYN_EC=0")
     try:

@@ -104,17 +104,17 @@ class ExecHost:
         shutil.rmtree(self.place)
 
     def _is_deserted(self) -> bool:
-        """Whether no process of the cell is left; kills what is."""
+        """Whether no process of the cell is left; kills the remaining processes."""
         left = self.find()
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         return not left
 
-    def find(self, *words: str) -> list[psutil.Process]:
+    def find(self, *tokens: str) -> list[psutil.Process]:
         """The living processes of this cell whose command line contains all of these strings, shepherds excepted.
 
-        A child of one is left out: it is like its parent until it becomes the program for which it was forked.
+        Their children are left out: a child looks like its parent until it executes its program.
         """
         found = {}
         for process in psutil.process_iter():
@@ -123,7 +123,7 @@ class ExecHost:
                 mine = str(self.place) in line or process.environ().get("SGE_ROOT") == str(self.place)
                 # a shepherd, a fork of the launcher, has its command line
                 living = process.status() != psutil.STATUS_ZOMBIE and process.name() != "sge_shepherd"
-                if mine and living and all(word in line for word in words):
+                if mine and living and all(token in line for token in tokens):
                     found[process] = process.ppid()
             except psutil.Error:
                 continue
@@ -136,15 +136,15 @@ class ExecHost:
         eventually(f"job {job_id} runs", lambda: path.exists() and not path.read_text().startswith("-"))
         return psutil.Process(int(path.read_text().split()[0]))
 
-    def kill(self, *words: str) -> None:
+    def kill(self, *tokens: str) -> None:
         """kill -9 the one process with these strings in its command line, and wait until it is gone."""
         found: list[psutil.Process] = []
 
         def one() -> bool:
-            found[:] = self.find(*words)
+            found[:] = self.find(*tokens)
             return len(found) == 1
 
-        eventually(f"there is one process of {words}", one)
+        eventually(f"there is one process of {tokens}", one)
         found[0].kill()
         psutil.wait_procs(found, timeout=PATIENCE_S)
 

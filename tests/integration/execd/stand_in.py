@@ -1,8 +1,8 @@
 """A stand-in for the qmaster in tests of an exec host: a real Ray head, an actor `qmaster` that notes every report, and
 a GDI endpoint that answers `execd_hello` and passes instructions on.
 
-Run as `python -m tests.integration.execd.stand_in RECORD`; the cell comes from SGE_ROOT. It says "ready" on standard
-output. Reports go to the file RECORD, a line of JSON each: what the tests look at.
+Run as `python -m tests.integration.execd.stand_in RECORD`; the cell comes from SGE_ROOT. The program prints "ready" on standard
+output. Reports go to the file RECORD, a line of JSON each, which the tests read.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Endpoint:
         self._key_of = KnownHosts(known_hosts(cell)).key
 
     async def hello(self, request: web.Request) -> web.Response:
-        said = await request.json()
-        if "node_id" in said:
-            name = said["host"]
+        message = await request.json()
+        if "node_id" in message:
+            name = message["host"]
             actor_class("daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down").options(
                 name=f"execd-{name}",
                 namespace=NAMESPACE,
@@ -62,10 +62,10 @@ class Endpoint:
     async def deliver(self, request: web.Request) -> web.Response:
         import ray
 
-        said = await request.json()
+        message = await request.json()
         try:
-            actor = ray.get_actor(f"execd-{said['host']}", namespace=NAMESPACE)
-            data = await actor.deliver.remote(json.dumps({name: said[name] for name in ("instructions", "scripts")}).encode())
+            actor = ray.get_actor(f"execd-{message['host']}", namespace=NAMESPACE)
+            data = await actor.deliver.remote(json.dumps({name: message[name] for name in ("instructions", "scripts")}).encode())
         except Exception as error:
             return web.json_response({"status": 1, "answers": [["error", repr(error)]], "data": None})
         return answer(json.loads(data).get("acknowledgements", []))
@@ -73,16 +73,16 @@ class Endpoint:
     async def whoami(self, request: web.Request) -> web.Response:
         assert request.headers["Authorization"] == f"Bearer {self._key_of(request.headers['X-GE-Host'])}"
         body = await request.read()
-        said = {name: value for name, value in request.headers.items() if name.startswith("X-GE-")}
-        return answer({**said, "bytes": len(body)})
+        message = {name: value for name, value in request.headers.items() if name.startswith("X-GE-")}
+        return answer({**message, "bytes": len(body)})
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
-        """Lines that come one by one: the second when the test has seen the first, which it says by a file."""
-        said = await request.json()
+        """Lines that come one by one: the second line when the test has seen the first, which the test signals by a file."""
+        message = await request.json()
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await response.prepare(request)
         await response.write(b'{"line": 1}\n')
-        while not await asyncio.to_thread(_exists, said["seen"]):
+        while not await asyncio.to_thread(_exists, message["seen"]):
             await asyncio.sleep(0.02)
         await response.write(b'{"line": 2}\n')
         await response.write_eof()

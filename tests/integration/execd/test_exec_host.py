@@ -266,9 +266,9 @@ def master_answers(host: ExecHost) -> None:
 
 def test_gateway_names_its_caller(host: ExecHost) -> None:
     master_answers(host)
-    said = host.post("whoami", b"x" * 1_000_000)["data"]
-    assert said["bytes"] == 1_000_000
-    assert (said["X-GE-User"], said["X-GE-Uid"], said["X-GE-Host"]) == (USER, str(os.geteuid()), HOST)
+    identity = host.post("whoami", b"x" * 1_000_000)["data"]
+    assert identity["bytes"] == 1_000_000
+    assert (identity["X-GE-User"], identity["X-GE-Uid"], identity["X-GE-Host"]) == (USER, str(os.geteuid()), HOST)
 
 
 def test_gateway_passes_lines_on_as_they_come(host: ExecHost) -> None:

@@ -1,4 +1,4 @@
-"""GPUs of a host: found by the maker's program, counted, and given to jobs one by one."""
+"""GPUs of a host: found by the vendor's program, counted, and assigned to jobs one by one."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_the_program_of_the_maker_counts_and_where_it_fails_its_devices(tmp_path
 def test_init_counts_what_this_machine_has(tmp_path: Path) -> None:
     name = os.uname().nodename
     where = ("--root", str(tmp_path / "cells"), "--spool-dir", str(tmp_path / "spool"), "--run-dir", str(tmp_path / "run"))
-    wanted = ("--exec-host", name, "--alias", f"{name}=127.0.0.1", "--memory", "total")
+    options = ("--exec-host", name, "--alias", f"{name}=127.0.0.1", "--memory", "total")
     environment = {**os.environ, "PATH": nvidia_smi(tmp_path, _LIST)}
-    done = run([str(BIN / "gridengine"), "init", *where, *wanted], env=environment)
+    done = run([str(BIN / "gridengine"), "init", *where, *options], env=environment)
     assert done.returncode == 0, done.stderr
-    [said] = (tmp_path / "cells").glob(f"default/common/initial-config/exec_hosts/{name}")
+    [settings] = (tmp_path / "cells").glob(f"default/common/initial-config/exec_hosts/{name}")
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
-    assert f"h_vmem={total}M,gpu=2" in said.read_text()
+    assert f"h_vmem={total}M,gpu=2" in settings.read_text()
 
 
 @pytest.mark.statement("CX-5")

@@ -1,4 +1,4 @@
-"""Load sensors as processes: good ones, and each way to be a bad one."""
+"""Load sensors as processes: correct sensors, and each kind of faulty sensor."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def processes(sensor: Path) -> list[psutil.Process]:
     return found
 
 
-def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Log lines on the sensor; asyncio may warn of a child that was reaped elsewhere."""
     return [record.getMessage() for record in caplog.records if record.name.startswith("daemons.")]
 
@@ -103,16 +103,16 @@ def test_each_question_is_answered_as_the_admin_user(sensor: Path) -> None:
 @pytest.mark.statement("LS-2")
 def test_quit_is_sent_at_the_end(sensor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_QUIT_S", PATIENCE_S)
-    said = sensor.with_name("said")
-    said.touch()
-    said.chmod(0o666)
-    write(sensor, f'while read x; do echo "$x" >>{said}; [ "$x" = quit ] && exit; printf "begin\\nend\\n"; done')
+    values = sensor.with_name("said")
+    values.touch()
+    values.chmod(0o666)
+    write(sensor, f'while read x; do echo "$x" >>{values}; [ "$x" = quit ] && exit; printf "begin\\nend\\n"; done')
 
     async def scene(subject: LoadSensor) -> None:
-        await until(lambda: said.read_text() == "\n")
+        await until(lambda: values.read_text() == "\n")
 
     play(sensor, scene)
-    assert said.read_text() == "\nquit\n"
+    assert values.read_text() == "\nquit\n"
 
 
 @pytest.mark.statement("LS-4")
@@ -150,10 +150,10 @@ BAD = {
 def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
     sensor: Path, name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body, complaint = BAD[name]
-    monkeypatch.setattr(module, "_STATUS_S", PATIENCE_S if "ended" in complaint else 0.2)
-    patience = 0.5 if "answered" in complaint else PATIENCE_S
-    complaint = complaint.format(patience=patience)
+    body, warning = BAD[name]
+    monkeypatch.setattr(module, "_STATUS_S", PATIENCE_S if "ended" in warning else 0.2)
+    patience = 0.5 if "answered" in warning else PATIENCE_S
+    warning = warning.format(patience=patience)
     starts: list[str] = []
     if body is None:
         sensor.write_text("hello")
@@ -176,7 +176,7 @@ def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
         assert subject.figures == {}
 
     play(sensor, scene, patience)
-    assert complaints(caplog) == [f"load sensor {sensor} {complaint}"]
+    assert warnings(caplog) == [f"load sensor {sensor} {warning}"]
 
 
 @pytest.mark.statement("LS-4")
@@ -187,10 +187,10 @@ def test_a_bad_sensor_is_logged_again_when_it_was_replaced(
     write(sensor, "exit 3")
 
     async def scene(subject: LoadSensor) -> None:
-        await until(lambda: len(complaints(caplog)) == 1)
+        await until(lambda: len(warnings(caplog)) == 1)
         write(sensor, "exit 4")
         subject.ask()
-        await until(lambda: len(complaints(caplog)) == 2)
+        await until(lambda: len(warnings(caplog)) == 2)
         write(sensor, GOOD % 7)
         subject.ask()
         await until(lambda: value(subject) == "7")

@@ -12,7 +12,7 @@ from daemons.execd.job_scripts import JobScripts, Reader
 from tests import needs
 
 ALICE, BOB = Reader(54321, 54300), Reader(54322, 54300)
-"""Users of one primary group; that nobody here has these numbers does not matter to the kernel."""
+"""Users of one primary group; the kernel does not require accounts with these numbers."""
 
 
 def reads(path: Path, user: Reader) -> bool:

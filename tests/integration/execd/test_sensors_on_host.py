@@ -43,8 +43,8 @@ def configure(host: ExecHost, *sensors: Path) -> None:
     host.deliver({"type": "configure", "configuration": {**CONFIGURATION, "load_report_time": "0:0:1", "load_sensor": names}})
 
 
-def told(host: ExecHost, name: str) -> list[str]:
-    """What the load reports said of a value, in order; "" where it ceased."""
+def reported(host: ExecHost, name: str) -> list[str]:
+    """The values of a load value in the reports, in order; "" where the reports remove it."""
     found = []
     for report in host.reports("load"):
         if name in report.get("values", {}):
@@ -60,16 +60,16 @@ def test_a_sensor_from_the_live_configuration(host: ExecHost) -> None:
     write(value, "1")
     write(sensor, SENSOR.replace("VALUE", str(value)))
     configure(host, sensor)
-    eventually("the value is reported", lambda: "1" in told(host, "v"))
+    eventually("the value is reported", lambda: "1" in reported(host, "v"))
     assert any(report.get("others") == {"global": {"lic": "3"}} for report in host.reports("load"))
     write(value, "2")
-    eventually("and its change", lambda: told(host, "v")[-1:] == ["2"])
+    eventually("and its change", lambda: reported(host, "v")[-1:] == ["2"])
     write(sensor, SENSOR.replace("VALUE", str(value)).replace("lic:3", "lic:4"))
     eventually("a replaced sensor", lambda: any(r.get("others") == {"global": {"lic": "4"}} for r in host.reports("load")))
     eventually("only that one runs", lambda: len(host.find(str(sensor))) == 1)
     configure(host)
     eventually("it ends", lambda: not host.find(str(sensor)))
-    eventually("its values cease", lambda: told(host, "v")[-1:] == [""])
+    eventually("its values cease", lambda: reported(host, "v")[-1:] == [""])
 
 
 def is_another(found: list[psutil.Process], before: list[psutil.Process]) -> bool:
@@ -81,7 +81,7 @@ def test_qloadsensor_runs_unasked_and_ends_with_the_daemon(host: ExecHost) -> No
     sensor, value = host.place / "default" / "common" / "qloadsensor", host.place / "value"
     write(value, "5")
     write(sensor, SENSOR.replace("VALUE", str(value)))
-    eventually("the value is reported", lambda: told(host, "v")[-1:] == ["5"])
+    eventually("the value is reported", lambda: reported(host, "v")[-1:] == ["5"])
     before = host.find(str(sensor))
     host.kill("ray::ExecdActor")
     eventually("a new actor starts its own", lambda: is_another(host.find(str(sensor)), before))

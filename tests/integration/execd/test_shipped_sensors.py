@@ -76,7 +76,7 @@ def test_nfs_mounts(tmp_path: Path) -> None:
 def test_network_traffic() -> None:
     """Of the time between two reports, so the first has no value."""
     script = f"(echo; sleep 0.1; echo; echo quit) | SGE_HOST=h1 {SENSORS / 'network_traffic'}"
-    said = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=True).stdout
-    first, second, _ = said.split("end\n")
+    output = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=True).stdout
+    first, second, _ = output.split("end\n")
     assert first == "begin\n"
     assert [line.rpartition(":")[0] for line in second.splitlines()[1:]] == ["h1:net_in", "h1:net_out"]

@@ -1,7 +1,7 @@
 """The wheel, the core alone and the Debian package, built from this checkout and installed where nothing of the project is.
 
-The wheel goes into an empty environment, the package into a host of its own: a copy of this machine's system that lies in
-memory, without what is in /opt, so that what dpkg does there happens nowhere else.
+The wheel goes into an empty environment, the package into a host of its own: a copy of this machine's system in memory, without
+/opt, so that dpkg changes nothing else.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def must(command: list[str], **options: object) -> str:
 
 
 def lines_of(kind: str) -> str:
-    """What docs/api.md has people type for a kind of package."""
+    """The commands of docs/api.md for a kind of package."""
     (lines,) = re.findall(rf"^```sh {kind}\n(.*?)^```$", (ROOT / "docs/api.md").read_text(), re.MULTILINE | re.DOTALL)
     return str(lines)
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is in the version control, so that the checkout stays as it is; downloads are kept in its build directory."""
+    """The files under version control, so that the checkout stays unchanged; downloads are kept in its build directory."""
     place = tmp_path_factory.mktemp("source")
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
     for name in filter(None, names):
@@ -158,8 +158,8 @@ def test_a_debian_package_makes_a_bare_host_a_cell(source: Path, bare: BareHost)
     (disk / "build" / "deb").mkdir(parents=True)
     shutil.copy(package, disk / "build" / "deb")
     shutil.copy(package, disk / "package.deb")
-    said = bare.must("env", "CC=none", "bash", "-ec", "\n".join(("cd /var/spool", *on_the_host)))
-    assert "gridengine init" in said and "Usage: gridengine" in said
+    output = bare.must("env", "CC=none", "bash", "-ec", "\n".join(("cd /var/spool", *on_the_host)))
+    assert "gridengine init" in output and "Usage: gridengine" in output
     for unit in ("sge_qmaster", "sge_execd"):
         assert "ExecStart=/opt/gridengine/bin/" in bare.must("cat", f"/lib/systemd/system/{unit}.service")
     where = ["--root", "/opt/gridengine/cells", "--exec-host", HOST]
@@ -169,8 +169,8 @@ def test_a_debian_package_makes_a_bare_host_a_cell(source: Path, bare: BareHost)
     bare.must(*in_cell, "qsub", "-sync", "y", "-b", "y", "-o", "/var/spool/said", "-j", "y", "-S", "/bin/sh", "echo", "packed")
     eventually("the job's output is there", lambda: bare.on("cat", "/var/spool/said").stdout == "packed\n")
     (disk / "program.py").write_text(DRMAA_PROGRAM)
-    told = bare.must(*in_cell, "python3", "/var/spool/program.py", f"/opt/gridengine/{LIBRARY}")
-    assert told == "3\n", "the library that the package brought, since there was no compiler"
+    versions = bare.must(*in_cell, "python3", "/var/spool/program.py", f"/opt/gridengine/{LIBRARY}")
+    assert versions == "3\n", "the library that the package brought, since there was no compiler"
     refused = bare.on("dpkg", "-r", "gridengine-ray")
     assert refused.returncode != 0 and "still run from" in refused.stderr
     assert bare.must("dpkg", "-i", "/var/spool/package.deb").count("installed"), "again, beneath the daemons"

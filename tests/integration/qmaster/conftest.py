@@ -1,4 +1,4 @@
-"""Fixtures of the tests of what the qmaster starts."""
+"""Fixtures of the tests of processes that the qmaster starts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from tests.service_callbacks import IdleCallbacks
 
 
 async def _left_over() -> list[asyncio.Task[Any]]:
-    """What still runs on a loop beside the caller."""
+    """The tasks that still run on a loop, without the caller."""
     return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
 
@@ -132,7 +132,7 @@ def test_a_list_of_jobs_comes_in_lines(running: Running) -> None:
 
 
 @pytest.mark.statement("SO-34", "SO-36")
-def test_ends_that_one_commit_writes_are_all_told(running: Running) -> None:
+def test_ends_of_one_commit_are_all_sent(running: Running) -> None:
     def submit() -> int:
         running.cell.submit("alice", tasks="1-3")
         running.cell.cycle()
@@ -151,13 +151,14 @@ def test_ends_that_one_commit_writes_are_all_told(running: Running) -> None:
         running.service.flush()
 
     running.do(end)
-    told = list(stream)
-    assert [(one["task_id"], one["exit_status"]) for one in told[:-1]] == [(1, 1), (2, 2), (3, 3)] and told[-1] == {"done": True}
+    received = list(stream)
+    assert [(one["task_id"], one["exit_status"]) for one in received[:-1]] == [(1, 1), (2, 2), (3, 3)]
+    assert received[-1] == {"done": True}
 
 
 @pytest.mark.statement("SO-34", "QI-3")
 def test_a_client_that_waits_hears_of_lost_hosts_and_of_errors(running: Running) -> None:
-    """Also who begins to wait when it has happened already."""
+    """A caller that starts to wait after the end gets it, too."""
 
     def submit() -> tuple[int, str]:
         job_id = running.cell.submit("alice")
@@ -197,8 +198,8 @@ def test_a_mirror_follows_what_is_committed(running: Running) -> None:
     first = [next(stream)["line"] for _ in range(3)]
     assert first == ["WholeState", "Committed", "Beat"]
     running.do(lambda: running.cell.add("calendar", "night"))
-    told = next(line for line in stream if line["line"] == "Committed")
-    assert told["revision"] == running.cell.master.committed
-    assert [event["name"] for event in told["events"]] == ["night"]
+    received = next(line for line in stream if line["line"] == "Committed")
+    assert received["revision"] == running.cell.master.committed
+    assert [event["name"] for event in received["events"]] == ["night"]
     stream.close()  # type: ignore[attr-defined]
     eventually("the mirror is forgotten", lambda: not running.service._mirrors._subscriptions)

@@ -135,15 +135,15 @@ def test_a_single_verifier_process_verifies_many_jobs(
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("order", "text"),
     [
         ('jsv_set_param N "$(printf "a\\033b")"', "name contains a character that cannot be printed"),
         ("jsv_set_param js 99999999999", 'set parameter js to "99999999999": invalid job share'),
         ("jsv_add_env A=B x", "environment_names must not contain"),
     ],
 )
-def test_a_job_that_a_verifier_changed_beyond_the_bounds_is_refused(script: Callable[..., Path], said: str, text: str) -> None:
-    body = f". {SHARE}/jsv.sh\njsv_on_verify() {{ {said}; jsv_correct; }}\njsv_main\n"
+def test_a_job_that_a_verifier_changed_beyond_the_bounds_is_refused(script: Callable[..., Path], order: str, text: str) -> None:
+    body = f". {SHARE}/jsv.sh\njsv_on_verify() {{ {order}; jsv_correct; }}\njsv_main\n"
     assert text in refusal(ask(script(body), "x")[0])
 
 
@@ -281,7 +281,7 @@ def test_a_parameter_that_a_verifier_made_invalid_is_refused(script: Callable[..
 
 
 @pytest.mark.statement("SE-5")
-def test_a_verifier_closes_the_cell_and_says_why(script: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_failing_verifier_closes_the_cell_with_a_reason(script: Callable[..., Path], tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     body = f'if [ -e {closed} ]; then jsv_reject "closed until noon"; else jsv_accept; fi'
     path = script(f". {SHARE}/jsv.sh\njsv_on_verify() {{ {body}; }}\njsv_main\n")

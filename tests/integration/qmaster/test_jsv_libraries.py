@@ -1,4 +1,4 @@
-"""Helper libraries of verifiers: all make of a job what those of 8.1.9 make of it, by the server and by the client."""
+"""Helper libraries of verifiers: each changes a job as the libraries of 8.1.9 do, by the server and by the client."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def test_all_libraries_make_the_same_of_a_job(
     asked = []
     for orders, _ in OBEYED:
         # an order ends before the next verb, since values hold blanks
-        said = re.split(r" (?=(?:set|del|put|take|env|noenv):)", orders) if orders else []
-        asked.append({**submission(), "context": {f"DO{at}": order for at, order in enumerate(said, start=1)}})
+        calls = re.split(r" (?=(?:set|del|put|take|env|noenv):)", orders) if orders else []
+        asked.append({**submission(), "context": {f"DO{at}": order for at, order in enumerate(calls, start=1)}})
     by_server = ask(path, bodies=asked)
     for (orders, fields), body, outcome in zip(OBEYED, asked, by_server, strict=True):
         expected = msgspec.convert({**body, **fields}, Submit)

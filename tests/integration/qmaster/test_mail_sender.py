@@ -27,14 +27,14 @@ printf '%s|%s|%s|%s\\n' "$@" "$body" >> "{log}"
 TRANSPORT = """#!/bin/sh
 {{ echo "ids $(id -u):$(id -G)"; env; cat; }} >> "{log}"
 """
-"""What stands in for sendmail behind a real mailer."""
+"""The stand-in for sendmail behind a real mailer."""
 REAL = {"bsd-mailx": "bsd-mailx", "mail.mailutils": "mailutils"}
 """Program -> Debian's package."""
 
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A directory that everybody can write to: pytest's own are closed to the user who runs the mailer."""
+    """A directory that all users can write to: pytest's own are closed to the user of the mailer."""
     path = Path(tempfile.mkdtemp(prefix="ge-mail-"))
     path.chmod(0o777)
     yield path
@@ -118,9 +118,9 @@ def test_a_real_mailer_runs_as_an_unprivileged_user(
     assert log.count("Subject: Job 1 (x) Started\n") == log.count("\n a line") == 2
     assert "To: alice@h1\n" in log.replace("<", "").replace(">", "")
     assert "OF_WHO_STARTED_THE_DAEMON" not in log
-    who = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
-    groups = " ".join(map(str, os.getgrouplist(who.pw_name, who.pw_gid)))
-    assert log.count(f"ids {who.pw_uid}:{groups}\n") == 2
+    user = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+    groups = " ".join(map(str, os.getgrouplist(user.pw_name, user.pw_gid)))
+    assert log.count(f"ids {user.pw_uid}:{groups}\n") == 2
 
 
 @pytest.mark.statement("MA-2", "SO-19")
@@ -144,8 +144,8 @@ def test_a_configured_user_has_his_own_groups_and_directory(place: Path, groups_
 
 
 @pytest.mark.statement("MA-2")
-def test_letters_of_one_recipient_come_in_their_order(place: Path) -> None:
-    """The mailer takes longer over the first one than over all others."""
+def test_mail_of_one_recipient_comes_in_its_order(place: Path) -> None:
+    """The mailer takes longer for the first message than for all others."""
     body = f'[ "$2" = 1 ] && while [ ! -e {place}/log2 ] && [ $((n = n + 1)) -lt 10 ]; do sleep 0.1; done; touch {place}/log$2'
     mailer = script(place / "mailer", f"#!/bin/sh\nn=0\n{body}\necho $2 >>{place}/log\ncat >/dev/null\n")
     send(str(mailer), *(Mail(("a",), str(number), "x\n") for number in range(1, 5)))
@@ -155,11 +155,11 @@ def test_letters_of_one_recipient_come_in_their_order(place: Path) -> None:
 @pytest.mark.statement("MA-2")
 def test_a_mailer_that_is_missing_fails_or_hangs_is_named(place: Path, caplog: pytest.LogCaptureFixture) -> None:
     slow = script(place / "slow", "#!/bin/sh\nexec sleep 60\n")
-    letter = Mail(("a",), "s", "x" * 200_000)
-    send(f"{place}/none", letter)
-    send("/bin/false", letter)
-    send(str(slow), letter, timeout_s=0.3)
-    send("nobody-at-all@/bin/true", letter)
+    message = Mail(("a",), "s", "x" * 200_000)
+    send(f"{place}/none", message)
+    send("/bin/false", message)
+    send(str(slow), message, timeout_s=0.3)
+    send("nobody-at-all@/bin/true", message)
     reasons = [record.args[2] for record in caplog.records if record.levelno == logging.ERROR]  # type: ignore[index]
     texts = list(map(str, reasons))
     assert len(texts) == 4

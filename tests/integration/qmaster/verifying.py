@@ -31,7 +31,7 @@ def submission(name: str = "x") -> dict[str, Any]:
 def ask(
     path: Path | str, *names: str, params: str = PATIENT, bodies: Sequence[dict[str, Any]] = ()
 ) -> list[Submit | Answer]:
-    """The outcomes of submissions, one after the other, by one server verifier."""
+    """The outcomes of several submissions, in sequence, by one server verifier."""
     configuration = {"jsv_url": f"script:{path}", "qmaster_params": params}
 
     async def run() -> list[Submit | Answer]:

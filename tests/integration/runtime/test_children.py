@@ -19,7 +19,7 @@ LONG = 60.0
 
 @pytest.fixture
 def sleeps() -> Iterator[str]:
-    """How long the sleepers of this test sleep, in seconds, as nobody else's do; none of them is left."""
+    """Duration of the sleepers of this test in seconds, unique to it; no sleeper is left."""
     seconds = f"{10**6 + os.getpid()}.{time.monotonic_ns()}"
     yield seconds
     for process in sleepers(seconds):
@@ -27,7 +27,7 @@ def sleeps() -> Iterator[str]:
 
 
 def sleepers(seconds: str) -> list[psutil.Process]:
-    """The sleepers themselves: a shell or a setsid that has not become one yet may still be in the session of its parent."""
+    """The sleepers themselves: a shell or setsid that has not executed sleep yet may still be in the session of its parent."""
     return [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", seconds]]
 
 

@@ -31,7 +31,7 @@ os._exit(1)
 
 
 def test_the_driver_that_creates_the_actors_ends_when_its_supervisor_is_killed() -> None:
-    """It lived on for 100 s, and asked the head of the next supervisor all the time."""
+    """The process lived on for 100 s, and called the head of the next supervisor all the time."""
     driver = """
 import time
 from daemons.qmaster.serve import start_actors as module

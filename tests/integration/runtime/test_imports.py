@@ -60,5 +60,5 @@ for module, function in [*lazy.FUNCTIONS_UNUSED_BY_RAY.items(), lazy.END_OF_GRAP
     ],
 )
 def test_a_program_loads_no_library_that_it_does_not_use(module: str, heavy: str) -> None:
-    """At its start, or at the call of a sub-command. What only some of its calls need is loaded by these."""
+    """At its start, or at the call of a sub-command. Modules that only some calls need are loaded by these calls."""
     assert _output(f"import {module}; print(*sorted(set({heavy.split()!r}) & set(sys.modules)))") == "\n"

@@ -1,4 +1,4 @@
-"""A launcher with its spool directory, and tasks for it: what all tests of this directory start from.
+"""A launcher with its spool directory, and tasks for it: the base of all tests of this directory.
 
 Owns starting and ending the launcher process and writing `config` files as the execd would. Waiting here is for events,
 with a bound that only a failure reaches.
@@ -48,8 +48,8 @@ def alive(pid: int) -> bool:
 
 
 def cgroups() -> HostCgroups:
-    """Those of this session of tests, all by the name CGROUPS: another session at the same time has tasks of the same names."""
-    return find_cgroups(CGROUPS.removeprefix("sge."))
+    """Cgroups of this test session, all below the name CGROUPS: another session at the same time has tasks of the same names."""
+    return find_cgroups(CGROUPS.removeprefix("sge."), "h1", os.getpid())
 
 
 class Client:
@@ -114,7 +114,7 @@ class Cell:
         wait_for(lambda: self._connect(path), "the launcher's socket")
 
     def _give(self, path: Path) -> None:
-        """What the execd makes belongs to the user that the daemons run as."""
+        """Files that the execd makes belong to the user of the daemons."""
         if os.geteuid() == 0 and not self.as_root:
             os.chown(path, self.user.pw_uid, self.user.pw_gid)
 
@@ -145,7 +145,7 @@ class Cell:
     def task(self, script: str | None = None, **config: Any) -> Task:
         """Write a task's directory. `script`: text of a job script, else give `command`.
 
-        `use_cgroups`: give it those that this host has.
+        `use_cgroups`: give it the cgroups of this host.
         """
         self._next_id += 1
         number = self._next_id
@@ -181,7 +181,7 @@ class Cell:
         else:
             content["binary"] = True
         if config.pop("use_cgroups", False):
-            content["cgroups"] = list(cgroups().parents)
+            content["cgroups"] = cgroups().directories()
         content.update(config)
         (directory / "config").write_text(json.dumps(content))
         self._give(directory / "config")
@@ -209,7 +209,7 @@ class Task:
         return self.cell.client
 
     def start(self, owner: str = "") -> int:
-        """The shepherd's process id. `owner`: as the execd says it, for whom a shepherd may have waited."""
+        """The shepherd's process id. `owner`: the owner that the execd names, for which a shepherd may have waited."""
         answer = self.client.ask(op="start", directory=str(self.directory), owner=owner)
         assert answer["op"] == "started", answer
         return int(answer["pid"])
@@ -225,7 +225,7 @@ class Task:
         assert answer["op"] == "signalled", answer
 
     def wait(self, limit_s: float = PATIENCE_S) -> Json:
-        """How it ended. Raises TimeoutError when nothing is heard of the launcher for that long."""
+        """The end of the task. Raises TimeoutError when nothing is heard of the launcher for that long."""
         self.client.socket.settimeout(limit_s)
         self.client.wait_exited(self.directory)
         self.client.socket.settimeout(PATIENCE_S)

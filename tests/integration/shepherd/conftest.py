@@ -24,7 +24,7 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, LauncherServer]]:
-    """The servers of launchers, by whose launchers they fork: `root` or `user`."""
+    """The servers of launchers, by the user of the launchers: `root` or `user`."""
     needs.need_open_checkout()
     users = {"root": None, "user": pwd.getpwnam("nobody")} if ROOT else {"user": None}
     with ExitStack() as running:
@@ -51,22 +51,24 @@ def _serve(server: LauncherServer) -> Iterator[Cell]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_cgroups_left() -> Iterator[None]:
-    """Removes those in which tests have made some for their tasks."""
+    """Removes the cgroups in which tests have made cgroups for their tasks."""
     yield
     for parent in MOUNT.glob(f"**/{CGROUPS}"):
         with suppress(OSError):  # something failed and is still in there
+            for host in (each for each in parent.iterdir() if each.is_dir()):
+                host.rmdir()
             parent.rmdir()
 
 
 @pytest.fixture(params=["root", "user"] if ROOT else ["user"])
 def cell(servers: dict[str, LauncherServer], request: pytest.FixtureRequest) -> Iterator[Cell]:
-    """A cell of root's with jobs of another user, and one in which everything belongs to one ordinary user."""
+    """A cell of root with jobs of another user, and a cell in which everything belongs to one ordinary user."""
     yield from _serve(servers[request.param])
 
 
 @pytest.fixture
 def root_cell(servers: dict[str, LauncherServer]) -> Iterator[Cell]:
-    """A cell of root's; skipped for others."""
+    """A cell of root; skipped for other users."""
     needs.need_root()
     yield from _serve(servers["root"])
 

@@ -26,7 +26,7 @@ _PROJECT = Path(__file__).parents[3]
 
 
 class LauncherServer:
-    """A context: the server of one user. `user`: runs the launchers; None: who runs the tests. Waits at most `patience_s`."""
+    """A context: the server of one user. `user`: runs the launchers; None: the user of the tests. Waits at most `patience_s`."""
 
     def __init__(self, user: struct_passwd | None, patience_s: float) -> None:
         """The server is below nohup, as an administrator may start the launcher: jobs must not inherit the ignored SIGHUP."""
@@ -74,7 +74,8 @@ class Launcher:
 
 
 def serve() -> None:
-    """Answer requests from standard input, a socket: `spool` with the id of a new launcher, `pid` with the exit status of one."""
+    """Answer requests from standard input, a socket: `spool` with the id of a new launcher, `pid` with a launcher's exit
+    status."""
     with socket.socket(fileno=os.dup(0)) as connection, connection.makefile("rb") as requests:
         for line in requests:
             request = json.loads(line)

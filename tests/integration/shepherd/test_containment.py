@@ -11,6 +11,7 @@ import pytest
 
 from daemons.execd.cgroups import find_cgroups
 from shepherd import containment, task_files
+from shepherd.group_ids import NoGroupLeftError
 from tests import needs
 from tests.integration.shepherd.cell import Cell, wait_for
 
@@ -43,7 +44,7 @@ def task_directory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: 
 
 
 def child_in(held: containment.Containment) -> int:
-    """A child process inside that forks another one and burns time."""
+    """A child process inside that forks a further process and uses processor time."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -59,8 +60,8 @@ def child_in(held: containment.Containment) -> int:
 
 @pytest.mark.statement("EX-6", "EX-7", "EX-8")
 def test_life_of_a_cgroup(task_directory: Path) -> None:
-    found = find_cgroups(f"test{os.getpid()}", task_directory / "mount")
-    held = containment.establish(task_directory, list(found.parents), None)
+    found = find_cgroups(f"test{os.getpid()}", "h1", os.getpid(), task_directory / "mount")
+    held = containment.establish(task_directory, found.directories(), None)
     assert held.cgroups and held.gid is None
     pid = child_in(held)
     procs = held.cgroups[0] / "cgroup.procs"
@@ -76,6 +77,7 @@ def test_life_of_a_cgroup(task_directory: Path) -> None:
     assert not [cgroup for cgroup in held.cgroups if cgroup.exists()]
     for cgroup in held.cgroups:
         cgroup.parent.rmdir()
+        cgroup.parent.parent.rmdir()
 
 
 @pytest.mark.statement("EX-6")
@@ -87,12 +89,12 @@ def test_without_cgroups_a_group_id_is_taken(task_directory: Path) -> None:
     held = containment.establish(task_directory, ["/proc"], "40000")
     assert (held.cgroups, held.gid) == ([], 40000)
     assert containment.read_recorded(task_directory).gid == 40000
-    with pytest.raises(containment.NoGroupLeftError):
+    with pytest.raises(NoGroupLeftError):
         containment.establish(other, [], "40000")
     held.release(task_directory)
     assert containment.establish(other, [], "40000").gid == 40000
     assert held.release(task_directory)  # a second time does not free what another task has now
-    with pytest.raises(containment.NoGroupLeftError):
+    with pytest.raises(NoGroupLeftError):
         containment.establish(task_directory, [], "40000")
 
 

@@ -39,7 +39,7 @@ class Counted(NamedTuple):
 
 
 def a_task(cell: Cell, recycled: Path) -> Task:
-    """A task as most are, in a directory that an earlier one has left: with a scratch directory and an additional group id."""
+    """A typical task, in a recycled directory, with a scratch directory and an additional group id."""
     task = cell.task(None, command="/bin/true", no_shell=True, stdout="/dev/null", stderr="/dev/null", gid_range="40000-40100")
     task.config["tmpdir"] = str(cell.tmp / task.directory.name)
     shutil.rmtree(task.directory)
@@ -50,7 +50,7 @@ def a_task(cell: Cell, recycled: Path) -> Task:
 
 
 def run(cell: Cell, recycled: Path) -> int:
-    """A task from its start to the end of its directory; what is in the files of its shepherd, bytes."""
+    """A task from its start to the removal of its directory; returns the size of its shepherd's files, in bytes."""
     task = a_task(cell, recycled)
     task.start(cell.user.pw_name)
     assert task.wait()["failed"] == 0

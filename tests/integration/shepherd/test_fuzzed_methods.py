@@ -13,5 +13,5 @@ from tests.needs import need_open_checkout
 @pytest.mark.statement("EX-1", "EX-3", "EX-7", "EX-10")
 def test_a_job_that_has_ended_is_over_and_each_fault_has_its_code() -> None:
     need_open_checkout()
-    said: list[str] = []
-    assert play(range(1, 13), said.append, Counter()) == 0, "\n".join(said)
+    findings: list[str] = []
+    assert play(range(1, 13), findings.append, Counter()) == 0, "\n".join(findings)

@@ -1,4 +1,4 @@
-"""Jobs as real processes: how they are called, where they run, what is reported."""
+"""Jobs as real processes: their command lines, working directories and reports."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def test_script_from_stdin_needs_no_right_to_read(root_cell: Cell) -> None:
 @pytest.mark.parametrize("no_shell", [False, True])
 def test_arguments_of_a_binary_arrive_as_given(cell: Cell, shell: str, no_shell: bool) -> None:
     need(os.path.basename(shell))
-    words = ["a b", 'c"d', "e'f", "$HOME", "", "x;y", "*", "\\n", "ä", "-n", "line\nline"]
+    arguments = ["a b", 'c"d', "e'f", "$HOME", "", "x;y", "*", "\\n", "ä", "-n", "line\nline"]
     show = "import sys; print(sys.argv[1:])"
-    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", show, *words], shell=shell, no_shell=no_shell)
-    assert task.stdout == f"{words}\n", task.stderr
+    task = cell.run(command="/usr/bin/python3", args=["-S", "-c", show, *arguments], shell=shell, no_shell=no_shell)
+    assert task.stdout == f"{arguments}\n", task.stderr
     assert task.exit["exit_status"] == 0
 
 
@@ -178,7 +178,7 @@ def test_ids_of_the_job(root_cell: Cell) -> None:
     lines = task.stdout.splitlines()
     uid, gid = root_cell.user.pw_uid, root_cell.user.pw_gid
     assert lines[:2] == [str(uid), str(gid)]
-    groups = {int(word) for word in lines[2].split()}
+    groups = {int(number) for number in lines[2].split()}
     assert {gid, 12345} < groups and groups & {40000, 40001}
     assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}" in lines
     assert "CapEff:\t0000000000000000" in lines

@@ -149,7 +149,7 @@ time.sleep(1000)
 
 @pytest.fixture
 def memory(root_cell: Cell) -> dict[str, object]:
-    """Configuration of a task whose memory a cgroup limits; skipped where the kernel lets nobody."""
+    """Configuration of a task whose memory a cgroup limits; skipped where the kernel does not permit this."""
     found = cgroups()
     if not found.limit_memory:
         needs.skip("limits of memory by cgroup", f"run the tests where cgroups can be used; here: {found.obstacle}")
@@ -251,7 +251,7 @@ def test_each_limit_exceeded(
 
 @pytest.mark.statement("RL-10", "EX-6")
 def test_processes_beyond_the_limit_of_the_cgroup_are_refused(root_cell: Cell) -> None:
-    """However many its owner has elsewhere: those of the task count."""
+    """The processes of the task count, not the owner's other processes."""
     if not cgroups().limit_processes:
         needs.skip("the controller pids of cgroups", "run the tests on a machine that mounts it below /sys/fs/cgroup")
     fork = "for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 1000 & done; echo all\n"

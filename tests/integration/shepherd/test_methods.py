@@ -186,7 +186,7 @@ def test_pe_methods_write_into_files_of_their_own(cell: Cell) -> None:
 @pytest.mark.parametrize(("name", "failed"), [("prolog", 8), ("epilog", 15)])
 @pytest.mark.parametrize("hangs", ["exec sleep 1000", "kill -STOP $$"])
 def test_a_method_is_not_waited_for_forever(cell: Cell, name: str, failed: int, hangs: str) -> None:
-    """How the job ended stays, and a method that its owner can stop says nothing about the queue."""
+    """The outcome of the job stays, and a method that its owner can stop does not set the queue in error."""
     method = cell.file("method", f"#!/bin/sh\n{hangs}\n")
     task = cell.task("exit 3\n", method_timeout_s=0.5, **{name: str(method)})
     task.start()

@@ -1,4 +1,4 @@
-"""One shepherd for one task after another: what it brings along, when it ends, what kills at any moment lead to (ADR 155)."""
+"""One shepherd for several tasks: its initial state, its end, and kills at any moment (ADR 155)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_job_finds_what_it_would_find_with_a_new_shepherd(cell: Cell, names: l
 
 
 def shown() -> Json:
-    """What this process is."""
+    """Properties of this process."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     kept = ("Uid", "Gid", "Groups", "Umask", "SigBlk", "SigIgn", "SigCgt", "SigPnd", "ShdPnd", "CapEff", "CapAmb", "Cpus_allowed")
     return {name: status[name] for name in kept} | {
@@ -145,9 +145,9 @@ def test_a_process_is_what_it_was_or_ends(names: list[str]) -> None:
         process_tree.kill_tree(os.getpid())
         return is_restored, before, after
 
-    status, said = in_a_process(lambda: json.dumps(change()))
+    status, output = in_a_process(lambda: json.dumps(change()))
     assert status == 0
-    is_restored, before, after = json.loads(said)
+    is_restored, before, after = json.loads(output)
     beyond = {"priority", "scheduler", "groups", "effective group", "real user", "child"}
     if os.geteuid() != 0:
         beyond -= {"groups", "effective group", "real user"}
@@ -157,7 +157,8 @@ def test_a_process_is_what_it_was_or_ends(names: list[str]) -> None:
 
 
 def in_a_process(do: Callable[[], str]) -> tuple[int, str]:
-    """How a process that does this ends, and what it says: by standard output, for it closes all other descriptors."""
+    """The exit status and the output of a process that runs this function, on standard output, since it closes all other
+    descriptors."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -169,13 +170,13 @@ def in_a_process(do: Callable[[], str]) -> tuple[int, str]:
             os._exit(99)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read().decode()
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
+        output = pipe.read().decode()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), output
 
 
 @needs.root
 def test_nothing_of_one_owner_is_near_the_tasks_of_another(root_cell: Cell) -> None:
-    """They have shepherds of their own, also when one of the other's waits."""
+    """Each user has shepherds of their own, even when a shepherd of the other user waits."""
     first, _ = run(root_cell)
     other = {"owner": "daemon", "uid": 1, "gid": 1, "groups": [1], "cwd": "/tmp", "stdout": "/dev/null", "stderr": "/dev/null"}
     second, task = run(root_cell, **other)
@@ -186,7 +187,7 @@ def test_nothing_of_one_owner_is_near_the_tasks_of_another(root_cell: Cell) -> N
 
 @needs.root
 def test_a_shepherd_leaves_the_task_of_another_owner_alone(root_cell: Cell) -> None:
-    """Whatever was reported to the launcher."""
+    """Any report to the launcher."""
     first = waiting(root_cell)
     task = root_cell.task("true\n", owner="daemon", uid=1, gid=1, groups=[1], cwd="/tmp", stdout="/dev/null", stderr="/dev/null")
     assert task.start(root_cell.user.pw_name) == first
@@ -232,7 +233,7 @@ def test_a_command_right_after_the_start_is_for_the_new_task(cell: Cell) -> None
 
 
 def test_limits_of_one_task_are_not_those_of_the_next(cell: Cell) -> None:
-    """Where root may not raise limits, a shepherd takes tasks with the very same ones alone."""
+    """Where root may not raise limits, a shepherd takes only tasks with the same limits."""
     script = "ulimit -p; ulimit -n\n"
     free = cell.run(script).stdout
     limited = {"h_maxproc": 300, "h_descriptors": 400}
@@ -287,7 +288,8 @@ def test_waiting_shepherds_end_with_the_launcher(cell: Cell) -> None:
 
 @pytest.mark.statement("EX-9")
 def test_a_launcher_that_dies_with_a_task_just_given_away(cell: Cell) -> None:
-    """The next one is asked for it again; the shepherd that wakes up with it late finds that it is not its own."""
+    """The launcher offers the task to the next shepherd; the first shepherd, which wakes up late, finds that the task is
+    taken."""
     waited = waiting(cell)
     held(waited)
     task = cell.task("echo run >>runs; while [ ! -e go ]; do sleep 0.02; done\n")
@@ -319,7 +321,7 @@ def test_a_shepherd_that_outlives_its_launcher_ends_after_its_task(cell: Cell) -
 
 @pytest.mark.statement("EX-9")
 def test_kills_at_any_moment_lose_no_task_and_run_none_twice(cell: Cell) -> None:
-    """Shepherds that wait, begin, run or end are killed while tasks come; those that had begun may fail, once each."""
+    """Shepherds that wait, start, run or end are killed while tasks come; tasks that had started may fail, once each."""
     draw = random.Random(1)
     tasks = [cell.task(f"echo {number} >>runs\n") for number in range(30)]
     for task in tasks:

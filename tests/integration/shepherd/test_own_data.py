@@ -1,4 +1,4 @@
-"""Jobs whose own data cannot be carried out: their end says that the fault is theirs, whatever step it is (EX-3, EX-4)."""
+"""Jobs with invalid data of their own: their end names the job as the cause, whatever step it is (EX-3, EX-4)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_limit_beyond_what_the_kernel_takes_is_no_limit(user_cell: Cell, name:
 
 @pytest.mark.statement("EX-4", "RL-10")
 def test_no_more_processes_than_the_owner_may_have(root_cell: Cell) -> None:
-    """What runs already counts: the program is not reached."""
+    """Running processes count: the program is not reached."""
     other = root_cell.task("echo ready\nsleep 1000\n")
     other.start()
     other.wait_output("ready")

@@ -21,7 +21,7 @@ sleep 1000
 
 
 def filled(cell: Cell, script: str = FILL) -> tuple[Task, Path]:
-    """A running task, and its scratch directory with what it has put there."""
+    """A running task, and its scratch directory with a file of the job."""
     scratch = cell.tmp / f"{cell._next_id + 1}.1.all.q"
     environment = {"TMPDIR": str(scratch), "PATH": "/usr/bin:/bin", "HOME": str(cell.home)}
     task = cell.task(script, tmpdir=str(scratch), environment=environment)

@@ -1,4 +1,4 @@
-"""The session process of an interactive task, by its socket: who gets in, and what its end does to the job."""
+"""The session process of an interactive task, by its socket: the permitted clients, and the effect of its end on the job."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ def test_only_the_client_of_the_session_may_reconnect(cell: Cell) -> None:
 
 def port_of_daemon(connection: socket.socket) -> int:
     """The port at which the task's configured daemon waits for the client that its session has let in."""
-    said, head = b"", len(session.encode_frame(session.OUTPUT))
-    while not said[head:].endswith(b"\n"):
+    frames, head = b"", len(session.encode_frame(session.OUTPUT))
+    while not frames[head:].endswith(b"\n"):
         byte = connection.recv(1)
         assert byte, "the session has closed the connection"
-        said += byte
-    return int(said[head:].split()[0])
+        frames += byte
+    return int(frames[head:].split()[0])
 
 
 @pytest.mark.statement("IA-5")

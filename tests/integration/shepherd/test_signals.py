@@ -237,8 +237,8 @@ def test_methods_that_cannot_be_executed_are_reported_and_replaced(cell: Cell, p
     wait_for(lambda: states([pid]) != {"T"}, "the job to go on")
     task.command("terminate")
     assert task.wait()["exit_status"] == 137
-    said = (task.directory / "faults").read_text()
-    assert [f"can't execute {name} {path}: {why}" in said for name in methods] == [True] * 3
+    faults = (task.directory / "faults").read_text()
+    assert [f"can't execute {name} {path}: {why}" in faults for name in methods] == [True] * 3
 
 
 @pytest.mark.statement("QC-27")

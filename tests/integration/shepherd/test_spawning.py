@@ -51,7 +51,7 @@ print(json.dumps({name: status[name] for name in kept} | {
 
 
 def users_own(cell: Cell, program: str) -> str:
-    """A copy of a program of the system's that is the user's: the shepherd copies itself for those."""
+    """A user's copy of a system program: for such programs the shepherd forks."""
     path = cell.home / Path(program).name
     shutil.copy(program, path)
     os.chown(path, cell.user.pw_uid, cell.user.pw_gid)
@@ -59,7 +59,7 @@ def users_own(cell: Cell, program: str) -> str:
 
 
 def in_a_process(do: Callable[[], object]) -> tuple[int, Any]:
-    """How a process that does this ends, as `subprocess` has it, and what it says."""
+    """The exit status and the output of a process that runs this function, as `subprocess` returns them."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -115,15 +115,15 @@ def test_a_job_is_the_same_however_it_was_started(cell: Cell) -> None:
     config = {"args": ["-S", "-c", SHOW], "no_shell": True, "limits": limits, "umask": 0o027, "gid_range": "40000-40000"}
     spawned = cell.run(command="/usr/bin/python3", **config)
     forked = cell.run(command=users_own(cell, "/usr/bin/python3"), **config)
-    said, expected = json.loads(spawned.stdout), json.loads(forked.stdout)
-    for each in said, expected:
+    result, expected = json.loads(spawned.stdout), json.loads(forked.stdout)
+    for each in result, expected:
         each["SigIgn"] = int(each["SigIgn"], 16) & ~(0b11 << 31)  # 32 and 33 are the C library's own
-    assert said == expected
+    assert result == expected
     if cell.as_root:
         uid, gid = cell.user.pw_uid, cell.user.pw_gid
-        assert said["Uid"].split() == [str(uid)] * 4 and said["Gid"].split() == [str(gid)] * 4
-        assert "40000" in said["Groups"].split() and said["owner"] == uid
-    assert not any(int(said[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
+        assert result["Uid"].split() == [str(uid)] * 4 and result["Gid"].split() == [str(gid)] * 4
+        assert "40000" in result["Groups"].split() and result["owner"] == uid
+    assert not any(int(result[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
 
 
 def test_a_program_of_the_system_starts_without_a_copy_of_the_shepherd(cell: Cell) -> None:
@@ -193,7 +193,7 @@ signal.pause()
 
 @pytest.mark.statement("QC-27")
 def test_a_shepherd_does_not_wait_for_a_program_of_the_users(root_cell: Cell) -> None:
-    """Whose owner can keep those waiting who execute it, by a lease on it (fcntl(2))."""
+    """A program whose owner can delay its execution, by a lease on it (fcntl(2))."""
     program = users_own(root_cell, "/bin/true")
     owner = {"user": root_cell.user.pw_uid, "group": root_cell.user.pw_gid, "extra_groups": []}
     holder = subprocess.Popen([sys.executable, "-S", "-c", LEASE, program], stdout=subprocess.PIPE, **owner)
@@ -253,7 +253,7 @@ def test_a_shepherd_that_cannot_be_itself_again_ends(call: str, monkeypatch: pyt
 
 @contextmanager
 def having_real_ids() -> Iterator[int]:
-    """A process that stays in the moment in which it has the real ids of nobody."""
+    """A process that stops at the moment in which it has the real ids of nobody."""
     heard, hear = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -280,9 +280,9 @@ def as_nobody(do: Callable[[], object]) -> Any:
         os.setresuid(NOBODY.pw_uid, NOBODY.pw_uid, NOBODY.pw_uid)
         return do()
 
-    status, said = in_a_process(play)
+    status, result = in_a_process(play)
     assert status == 0
-    return said
+    return result
 
 
 def denied(call: Callable[[], object]) -> bool:
@@ -326,7 +326,7 @@ def test_a_shepherd_that_is_stopped_is_killed() -> None:
 
 
 def test_a_shepherd_whose_job_is_kept_from_its_program_is_killed(tmp_path: Path) -> None:
-    """It waits uninterruptibly for its child, which waits for a reader."""
+    """The process waits uninterruptibly for its child, which waits for a reader."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 

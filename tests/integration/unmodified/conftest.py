@@ -1,4 +1,4 @@
-"""A cell for programs that nobody has changed, and the environments that they lie in, which `make unmodified` makes."""
+"""A cell for unchanged programs of other projects, and their environments, which `make unmodified` makes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ENVIRONMENTS = BIN.parent / "clients"
 LIBRARY = ROOT / "build" / "drmaa" / architecture(os.uname().machine) / "libdrmaa.so.1.0"
 PAGE = (ROOT / "docs/workflow_systems.md").read_text()
 BLOCKS = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-"""What the page shows, by the word behind the language."""
+"""The examples of the page, by the title behind the language."""
 
 #: a program that has not ended after this time, in seconds, hangs: it loads large libraries on a machine that others load, too
 PLAY_S = 400.0
 
 
 class User:
-    """Who has one of these programs in an environment of his own, and works in a directory of his own."""
+    """A user with one of these programs in a separate environment, and with a separate working directory."""
 
     def __init__(self, cell: DemoCell, name: str, work: Path) -> None:
         self.cell, self.work = cell, work
@@ -60,7 +60,8 @@ class User:
 
 @pytest.fixture(scope="session")
 def quiet_cell(demo_cell: DemoCell) -> DemoCell:
-    """The demo cell, whose jobs do not run the profile of whoever tests: it may take long, or leave something when killed."""
+    """The demo cell, whose jobs do not run the profile of the user of the tests: it may take long, or leave something when
+    killed."""
     changed = re.sub(r"(?m)^login_shells .*$", "login_shells NONE", demo_cell.must("qconf", "-sconf"))
     file = demo_cell.work / "global"
     file.write_text(changed)

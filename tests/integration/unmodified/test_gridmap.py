@@ -1,4 +1,5 @@
-"""gridmap as it is: functions run as jobs that it submits by DRMAA; what one raises is raised, and the others are killed."""
+"""gridmap unchanged: functions run as jobs that it submits by DRMAA; an exception of a function is raised, and the other jobs
+are killed."""
 
 from __future__ import annotations
 
@@ -29,9 +30,9 @@ if __name__ == "__main__":
 
 @pytest.fixture(autouse=True)
 def settings(user: User) -> None:
-    """What the program asks of the load of hosts, of a server of mail and of a library of plots is not there."""
-    wishes = {"USE_MEM_FREE": "False", "SEND_ERROR_MAIL": "False", "CREATE_PLOTS": "False", "PYTHONPATH": str(user.work)}
-    user.environment.update(wishes)
+    """The hosts' load, the mail server and the plot library that the program uses are not there."""
+    options = {"USE_MEM_FREE": "False", "SEND_ERROR_MAIL": "False", "CREATE_PLOTS": "False", "PYTHONPATH": str(user.work)}
+    user.environment.update(options)
 
 
 @pytest.mark.apart

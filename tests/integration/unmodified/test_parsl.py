@@ -1,4 +1,4 @@
-"""Parsl's GridEngineProvider as it is: it submits blocks, reads `qstat`, and sees a job that fails to begin as failed."""
+"""Parsl's GridEngineProvider unchanged: it submits blocks, reads `qstat`, and reports a job that fails to start as failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Toil's batch system for Grid Engine as it is: it asks `qstat -j`, and `qacct -j` as soon as that knows nothing."""
+"""Toil's batch system for Grid Engine unchanged: it reads `qstat -j`, and `qacct -j` as soon as `qstat` has no such job."""
 
 from __future__ import annotations
 

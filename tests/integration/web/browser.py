@@ -1,6 +1,6 @@
-"""How tests look at pages: Debian's Chromium, a context of its own for each page, and nothing in its console.
+"""Access of tests to pages: Debian's Chromium, a context of its own for each page, and an empty console.
 
-Owns what is measured in a browser: findings of axe-core, bytes over the wire, pictures. Used through the fixture `visits`.
+Defines the measurements in a browser: findings of axe-core, bytes over the wire, pictures. Used through the fixture `visits`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OPTIONS = {"reduced_motion": "reduce", "ignore_https_errors": True}
 
 
 class Visits:
-    """Pages that a test opens, each as a visitor of its own. `errors`: what their consoles and scripts complained of."""
+    """Pages that a test opens, each as a visitor of its own. `errors`: the errors of their consoles and scripts."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -42,7 +42,7 @@ class Visits:
         return page
 
     def forgive(self, text: str) -> None:
-        """Forget complaints that hold a text: those that a test brings about."""
+        """Forget errors that contain a text, which a test causes itself."""
         self.errors = [error for error in self.errors if text not in error]
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class Visits:
 
 
 def log_in(cell: DemoCell, visits: Visits, **options: object) -> Page:
-    """A visitor who followed the link of whoever runs the tests."""
+    """A visitor who followed the login link of the user of the tests."""
     page = visits.open(cell.must("gridengine", "web", "--login").strip(), **options)  # type: ignore[arg-type]
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
@@ -73,7 +73,7 @@ def confirm(page: Page) -> None:
 
 
 def serious_findings(page: Page) -> list[str]:
-    """What axe-core finds serious or critical: rule and places."""
+    """The serious and critical findings of axe-core: rule and elements."""
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
     return [
@@ -85,7 +85,7 @@ def serious_findings(page: Page) -> list[str]:
 
 
 def overhang(page: Page) -> list[str]:
-    """What is wider than the window, or leaves it at the right; nothing, if a page need not be moved sideways."""
+    """Elements wider than the window, or beyond its right edge; empty if a page needs no horizontal scrolling."""
     script = """() => document.documentElement.scrollWidth <= innerWidth ? []
         : [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
           .map((one) => `${one.tagName.toLowerCase()}.${one.className}#${one.id}`).slice(0, 10)"""

@@ -16,7 +16,8 @@ from tests.integration.web.gallery import Gallery
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium without windows, one for all tests of this directory: it needs half the processor time of the other."""
+    """Debian's Chromium without windows, one process for all tests of this directory: it needs half the processor time of the
+    full browser."""
     need("chromium-headless-shell")
     program = find("chromium-headless-shell")
     # its sandbox is not to be had as root
@@ -39,7 +40,7 @@ def visits(browser: Browser) -> Iterator[Visits]:
 
 @pytest.fixture
 def gallery(visits: Visits) -> Iterator[Gallery]:
-    """A page that needs no cell, and the server behind it; it ends after those who look at it."""
+    """A page that needs no cell, and its server, which ends after the pages that show it."""
     server = Gallery()
     server.start()
     yield server

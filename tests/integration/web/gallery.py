@@ -43,7 +43,7 @@ def sample(**more: object) -> dict[str, Any]:
 
 
 def environment() -> Environment:
-    """That of the pages, with the gallery's template besides."""
+    """The template environment of the pages, with the gallery's template."""
     own = FileSystemLoader(Path(__file__).parent / "templates")
     pages = templates()
     assert pages.loader is not None
@@ -51,9 +51,9 @@ def environment() -> Environment:
 
 
 class Gallery:
-    """The server. `data`: what the page shows; `streams`: what is sent to each open page; `posted`: headers and fields of the
-    forms that were sent; `answers`: what is answered, unless there is a `refusal`, which is a page with status 403; `closed`:
-    no streams."""
+    """The server. `data`: the data of the page; `streams`: the events for each open page; `posted`: headers and fields of the
+    forms that were sent; `answers`: the answers, unless there is a `refusal`, which is a page with status 403; `closed`: no
+    streams."""
 
     def __init__(self) -> None:
         self.data = sample()

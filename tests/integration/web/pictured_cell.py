@@ -1,6 +1,7 @@
 """The cell on the pictures of docs/web.md: six hosts in one process, with jobs, reservations and changes of one morning.
 
-Owns the scene: what happens in which order. No daemon runs but the writer of the accounting database, on records of three months.
+Defines the scene: the events and their order. No daemon runs but the writer of the accounting database, on records of three
+months.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def pictured_cell(directory: Path) -> Iterator[str]:
     """The address of the web server of the cell; the database has all records."""
     database = f"duckdb:{directory / 'arco.duckdb'}"
     writer_cell = WriterCell(directory, database)
-    Play(writer_cell.common, database).tell(_accounting_lines(int(time.time())))
+    Play(writer_cell.common, database).append(_accounting_lines(int(time.time())))
     writer_cell.writer("--once").communicate()
     scene = Scene(directory / "cell")
 

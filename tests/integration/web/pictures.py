@@ -62,8 +62,8 @@ PICTURES = {
 
 
 def take(page: Page, file: Path, most: int) -> None:
-    """Write a picture of a page, at most `most` pixels high, in a window of that height: what sticks to an edge is where it
-    belongs."""
+    """Write a picture of a page, at most `most` pixels high, in a window of that height, so that fixed elements are at their
+    edges."""
     width, least = page.evaluate("[innerWidth, innerHeight]")
     height = max(least, min(page.evaluate("document.documentElement.scrollHeight"), most))
     page.set_viewport_size({"width": width, "height": height})

@@ -29,7 +29,7 @@ class Serving:
         return f"http://127.0.0.1:{self._ready.result(PATIENCE_S)}"
 
     def call(self, function: Callable[[], T]) -> T:
-        """What a function gives that runs between two requests."""
+        """The result of a function that runs between two requests."""
 
         async def called() -> T:
             return function()

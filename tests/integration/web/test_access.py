@@ -46,7 +46,7 @@ class Server:
         return answer
 
     def as_user(self, *command: str) -> Done:
-        """Run a command as somebody who has no rights."""
+        """Run a command as a user without rights."""
         return self.cell.command(*command, user=USER, group="nogroup", extra_groups=[])
 
     def link(self) -> str:
@@ -64,15 +64,15 @@ def server(demo_cell: DemoCell) -> Iterator[Server]:
         yield Server(demo_cell, port)
 
 
-def test_nothing_is_said_in_clear(server: Server) -> None:
+def test_nothing_is_sent_in_clear(server: Server) -> None:
     assert server.ask("GET", "/healthz").status == 200
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: grid.example\r\n\r\n")
         try:
-            said = connection.recv(4096)
+            received = connection.recv(4096)
         except ConnectionResetError:
-            said = b""
-    assert b"HTTP" not in said
+            received = b""
+    assert b"HTTP" not in received
 
 
 def test_a_plain_user_gets_in_as_himself_and_others_do_not(server: Server) -> None:
@@ -80,9 +80,9 @@ def test_a_plain_user_gets_in_as_himself_and_others_do_not(server: Server) -> No
     assert f"Log in as {USER}" in server.ask("GET", link).text
     entered = server.ask("POST", link)
     assert (entered.status, entered.headers["Location"]) == (303, "/")
-    said = next(each for each in entered.headers.get_all("Set-Cookie", []) if each.startswith("ge_session="))
-    assert {"HttpOnly", "Secure", "SameSite=Strict", "Path=/"} <= set(said.split("; "))
-    cookie = said.partition(";")[0]
+    received = next(each for each in entered.headers.get_all("Set-Cookie", []) if each.startswith("ge_session="))
+    assert {"HttpOnly", "Secure", "SameSite=Strict", "Path=/"} <= set(received.split("; "))
+    cookie = received.partition(";")[0]
 
     me = server.ask("GET", "/me", Cookie=cookie)
     assert f"<h1>{USER}</h1>" in me.text

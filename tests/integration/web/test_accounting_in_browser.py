@@ -35,7 +35,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     cell, now = WriterCell(place, database), int(time.time()) // 60 * 60 - 3600
     jobs = [(job, now - job % 2 * MONTH, "bob" if job % 3 == 0 else "alice") for job in range(1, 31)]
     lines = [acct(job, start, start + 50, owner=owner, cpu=3600 * job, ru_utime=3600 * job) for job, start, owner in jobs]
-    Play(cell.common, database).tell(lines)
+    Play(cell.common, database).append(lines)
     writer = cell.writer()
 
     async def make() -> web.Application:

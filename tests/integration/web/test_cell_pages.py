@@ -1,4 +1,4 @@
-"""The pages of a real cell in a real browser, beside the commands: what one does, the other shows."""
+"""The pages of a real cell in a real browser, beside the commands: each shows the changes of the other."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_job_is_seen_held_and_deleted(web_cell: DemoCell, visits: Visits) -> N
 
 
 @pytest.mark.statement("GU-5")
-def test_a_job_is_submitted_once_its_fault_is_mended(web_cell: DemoCell, visits: Visits) -> None:
+def test_a_job_is_submitted_once_its_fault_is_fixed(web_cell: DemoCell, visits: Visits) -> None:
     page = log_in(web_cell, visits)
     go(page, "/submit?-N=fromform")
     page.get_by_label("Script").fill("#$ -h\nsleep 60\n")

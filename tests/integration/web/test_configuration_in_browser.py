@@ -1,4 +1,4 @@
-"""The configuration and what comes of it, in a browser, beside qconf, qstat and qhost: each object that the pages know."""
+"""The configuration and its effects, in a browser, beside qconf, qstat and qhost: each object that the pages know."""
 
 from __future__ import annotations
 
@@ -152,10 +152,10 @@ def test_resources_of_an_instance_with_their_origins(web_cell: DemoCell, page: P
     go(page, f"/instances/{instance}")
     lines = re.findall(r"^\t(\w\w):(\w+)=(.*)$", web_cell.must("qstat", "-F", "arch,slots,num_proc,qname", "-q", instance), re.M)
     assert len(lines) == 4
-    for letters, name, value in lines:
+    for option, name, value in lines:
         row = page.get_by_role("row", name=re.compile(f"^{name} "))
         expect(row).to_contain_text(value)
-        expect(row).to_contain_text(letters)
+        expect(row).to_contain_text(option)
 
 
 @pytest.mark.statement("DM-5", "GU-12")

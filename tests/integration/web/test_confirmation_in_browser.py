@@ -1,4 +1,4 @@
-"""The dialog before what is destructive, and its page for browsers without scripts: nothing is sent before it is confirmed."""
+"""The dialog before destructive actions, and its page for browsers without scripts: nothing is sent before it is confirmed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.web.test_confirmation import ASKING, READS, Asking, fill
 
 
 class Noting(Link):
-    """Notes changes instead of making them, so that every button finds what it is about."""
+    """Notes changes instead of carrying them out, so that every button finds its object."""
 
     def __init__(self, followed: Followed) -> None:
         super().__init__(followed)
@@ -70,7 +70,7 @@ def enter(visits: Visits, login_link: Callable[[], str], **options: Any) -> Page
 
 
 def button_of(page: Page, asking: Asking) -> Locator:
-    """The button, on its page, with the boxes checked and what is required filled in."""
+    """The button, on its page, with the boxes checked and the required fields filled in."""
     if not page.url.endswith(asking.page):
         go(page, asking.page)
     if asking.first:

@@ -1,4 +1,4 @@
-"""The parts of all pages, in a browser: they can be read, reached by keys, selected and followed live."""
+"""The parts of all pages, in a browser: legible, reachable by keyboard, selectable and live."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_selected_rows_are_sent_with_the_token(visits: Visits, gallery: Gallery)
     assert "all" not in fields
 
 
-def test_a_button_that_is_off_says_why(visits: Visits, gallery: Gallery) -> None:
+def test_a_disabled_button_shows_the_reason(visits: Visits, gallery: Gallery) -> None:
     page = visits.open(gallery.url)
     button = page.get_by_role("button", name="Add host")
     expect(button).to_have_accessible_description("Only managers may change host groups; you are a user.")
@@ -134,7 +134,7 @@ def test_a_live_update_spares_a_field_while_the_user_types(visits: Visits, galle
     expect(page.locator(ROW)).to_have_count(0)
 
 
-def test_a_page_says_how_old_it_is_and_goes_on(visits: Visits, gallery: Gallery) -> None:
+def test_a_page_shows_its_age_and_goes_on(visits: Visits, gallery: Gallery) -> None:
     page = visits.open(gallery.url)
     expect(page.locator("#live[data-live=on]")).to_be_visible()
     gallery.send("age", "130")
@@ -170,28 +170,28 @@ def test_answers_stay_until_they_are_closed(visits: Visits, gallery: Gallery) ->
     page = visits.open(gallery.url)
     gallery.answers = [("error", "denied: job 12 is not yours")]
     page.get_by_role("button", name="Check").click()
-    told = page.locator("#answers")
-    expect(told.get_by_text("denied: job 12 is not yours")).to_be_visible()
+    shown = page.locator("#answers")
+    expect(shown.get_by_text("denied: job 12 is not yours")).to_be_visible()
     assert serious_findings(page) == []
     page.get_by_role("button", name="Close").click()
-    expect(told).to_be_empty()
+    expect(shown).to_be_empty()
 
 
 def test_a_fault_is_shown_in_the_place_of_answers(visits: Visits, gallery: Gallery) -> None:
     page = visits.open(gallery.url)
-    told, check = page.locator("#answers"), page.get_by_role("button", name="Check")
+    shown, check = page.locator("#answers"), page.get_by_role("button", name="Check")
     gallery.refusal = "This form is too old"
     check.click()
-    expect(told).to_have_text("This form is too old")
+    expect(shown).to_have_text("This form is too old")
     page.route("**/act", lambda route: route.abort())
     check.click()
-    expect(told).to_contain_text("The web server does not answer")
+    expect(shown).to_contain_text("The web server does not answer")
     expect(page.get_by_role("heading", name="Queue instances", exact=True)).to_be_visible()
     visits.forgive("/act")
     visits.forgive("htmx:error")
 
 
-def test_a_stream_that_just_ends_is_opened_again_without_a_word(visits: Visits, gallery: Gallery) -> None:
+def test_a_stream_that_just_ends_is_opened_again_silently(visits: Visits, gallery: Gallery) -> None:
     page = visits.open(gallery.url)
     expect(page.locator("#live[data-live=on]")).to_be_visible()
     page.evaluate("""() => { window.seen = []; const lost = document.getElementById("lost");

@@ -58,7 +58,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
 
 @pytest.fixture(scope="module")
 def address(followed: Followed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a web server that takes everybody for root."""
+    """The address of a web server that treats every visitor as root."""
 
     async def make() -> web.Application:
         shared, _ = web_of(followed, tmp_path_factory.mktemp("common"))
@@ -70,8 +70,8 @@ def address(followed: Followed, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def test_every_page_is_looked_at() -> None:
-    meant = [find_page(PAGES, path.partition("?")[0]) for path in ADDRESSES]
-    assert [page.path for page in PAGES if page not in [found[0] for found in meant if found]] == []
+    selected = [find_page(PAGES, path.partition("?")[0]) for path in ADDRESSES]
+    assert [page.path for page in PAGES if page not in [found[0] for found in selected if found]] == []
 
 
 @pytest.mark.parametrize("path", ADDRESSES)

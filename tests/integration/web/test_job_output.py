@@ -34,7 +34,7 @@ def place(web_cell: DemoCell) -> Iterator[Path]:
 
 
 def run_as(cell: DemoCell, user: str, *command: str) -> str:
-    """What a command of his says."""
+    """The output of a command of the user."""
     done = cell.command(*command, user=user, group=pwd.getpwnam(user).pw_gid, extra_groups=[])
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -60,17 +60,17 @@ def test_the_owner_sees_lines_as_they_are_written(web_cell: DemoCell, visits: Vi
     job = submitted(web_cell, "-N", "talks", "-o", str(place), "-e", str(place), "/bin/sh", "-c", script)
     page = logged_in(web_cell, visits, "alice")
     go(page, f"/jobs/{job}")
-    said = page.get_by_role("region", name="stdout")
-    expect(said).to_contain_text("line 1 <b>")
+    shown = page.get_by_role("region", name="stdout")
+    expect(shown).to_contain_text("line 1 <b>")
     expect(page.locator("#output")).to_contain_text(f"{place}/talks.o{job}")
     expect(page.get_by_role("region", name="stderr")).to_contain_text("red␇")
-    first = said.inner_text().count("line")
+    first = shown.inner_text().count("line")
     page.evaluate("document.querySelector('#output pre').same = true")
-    expect(said).to_contain_text(f"line {first + 4} ")  # without a reload
+    expect(shown).to_contain_text(f"line {first + 4} ")  # without a reload
     assert page.evaluate("document.querySelector('#output pre').same")  # what one reads is not put elsewhere
     web_cell.must("qhold", job)  # the page is sent again
     expect(page.locator("main")).to_contain_text("hold by")
-    expect(said).to_contain_text("line 1 <b>")
+    expect(shown).to_contain_text("line 1 <b>")
     assert page.evaluate("document.querySelector('#output pre').same")
     assert serious_findings(page) == []
     phone = logged_in(web_cell, visits, "alice", size=PHONE)
@@ -134,11 +134,11 @@ def test_a_link_shows_nothing_that_the_owner_may_not_read(web_cell: DemoCell, vi
     job = submitted(web_cell, "-o", str(output), "-j", "y", "/bin/sleep", "600")
     page = logged_in(web_cell, visits, "alice")
     eventually("its output is there", output.exists)
-    for target, told in ((closed, "Permission denied"), ("/dev/zero", "is no plain file")):
+    for target, reason in ((closed, "Permission denied"), ("/dev/zero", "is no plain file")):
         output.unlink()
         output.symlink_to(target)
         go(page, f"/jobs/{job}/output")
-        expect(page.locator(".written")).to_contain_text(told)
+        expect(page.locator(".written")).to_contain_text(reason)
         assert SECRET not in page.content()
     output.unlink()
     os.mkfifo(output)

@@ -21,7 +21,7 @@ def test_an_administrators_morning(web_cell: DemoCell, visits: Visits) -> None:
     job = web_cell.must("qsub", "-terse", "-b", "y", *night).strip()
     see_the_alarm(page, instance)
     put_the_host_aside(page, web_cell, instance)
-    mend_the_queue(page, web_cell, instance)
+    fix_the_queue(page, web_cell, instance)
     page.get_by_role("link", name="Jobs", exact=True).click()
     row = page.get_by_role("row", name=re.compile(f"{job}.*night"))
     expect(row).to_contain_text("running")
@@ -49,7 +49,7 @@ def put_the_host_aside(page: Page, cell: DemoCell, instance: str) -> None:
     eventually("it is put aside", lambda: re.search(r" dE? *$", cell.must("qstat", "-f"), re.M) is not None)
 
 
-def mend_the_queue(page: Page, cell: DemoCell, instance: str) -> None:
+def fix_the_queue(page: Page, cell: DemoCell, instance: str) -> None:
     """With a preview of the change, which is not made before it is saved."""
     go(page, "/config/cluster_queue/all.q")
     page.get_by_label("prolog", exact=True).fill("NONE")
@@ -65,7 +65,8 @@ def mend_the_queue(page: Page, cell: DemoCell, instance: str) -> None:
 
 
 def reserve_by_hand_and_follow_a_job(page: Page, cell: DemoCell) -> None:
-    """Drag over the row of the host from now on, reserve what the form says, see the bar, and a job in it to its end."""
+    """Drag over the row of the host from now on, make the reservation of the form, see the bar, and run a job in it to its
+    end."""
     go(page, "/reservations?view=time&span=6h")
     row = page.locator(f"g[data-queue='*@{cell.host}'] .row")
     box = row.bounding_box()
@@ -94,7 +95,7 @@ def reserve_by_hand_and_follow_a_job(page: Page, cell: DemoCell) -> None:
     bar = page.locator(f".timeline a[href='/reservations/{number}']")
     expect(bar).to_have_count(1)
     expect(bar.locator("title")).to_have_text(re.compile(f"{number} byhand of .*: running"))
-    assert is_where_qrstat_says(page, number, cell)
+    assert matches_qrstat(page, number, cell)
     job = cell.must("qsub", "-terse", "-b", "y", "-ar", number, "-o", "/dev/null", "-j", "y", "sleep", "2").strip()
     go(page, f"/jobs/{job}")
     expect(page.locator("main")).to_contain_text("Finished")
@@ -105,7 +106,7 @@ def reserve_by_hand_and_follow_a_job(page: Page, cell: DemoCell) -> None:
     eventually("it is gone", lambda: "byhand" not in cell.must("qrstat", "-u", "*"))
 
 
-def is_where_qrstat_says(page: Page, number: str, cell: DemoCell) -> bool:
+def matches_qrstat(page: Page, number: str, cell: DemoCell) -> bool:
     """Whether a bar begins and ends, to a pixel, where the times of qrstat are on the scale."""
     shown = cell.must("qrstat", "-ar", number)
     times = [

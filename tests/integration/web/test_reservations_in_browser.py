@@ -1,4 +1,4 @@
-"""Reservations made and changed in a browser, beside qrstat and qrsub; and what a calendar comes to in a week."""
+"""Reservations made and changed in a browser, beside qrstat and qrsub; and the week of a calendar."""
 
 from __future__ import annotations
 

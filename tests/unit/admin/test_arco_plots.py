@@ -86,7 +86,7 @@ def test_lines_of_the_smaller_series_are_left_out_since_loads_have_no_sum() -> N
     assert axes.get_legend().get_title().get_text() == "hostname\n(the highest of 10)"
 
 
-def test_a_bar_of_nothing_takes_no_room_from_the_highest() -> None:
+def test_an_empty_bar_does_not_shrink_the_highest() -> None:
     answer = Answer(["ar", "used", "idle"], ["number"] * 3, [[1, 100.0, 0.0], [2, 5.0, 5.0]], False, {})
     axes = draw(answer, "Use", {"kind": "stacked", "x": "ar", "y": ["used", "idle"]}).axes[0]
     assert axes.get_ylim()[1] > 100

@@ -1,4 +1,4 @@
-"""The authority of a cell: what it hands out is believed until it is made anew or revoked, and never again."""
+"""The authority of a cell: its keys are valid until they are replaced or revoked, and never again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def known(cell: Cell) -> KnownHosts:
 
 
 def take(cell: Cell, host: str) -> str:
-    """What a starting sge_execd does; its key."""
+    """The step of a starting sge_execd that installs its keys; returns its key."""
     cell.execd_spool(host).mkdir(parents=True, exist_ok=True)
     install_offered_keys(cell, host)
     return exec_host_keys(cell, host).gdi_key()

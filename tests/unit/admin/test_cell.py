@@ -1,4 +1,4 @@
-"""Reading a cell: what is missing or wrong is named with its file."""
+"""Reading a cell: messages about missing or wrong values name the file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_wrong_bootstrap_file_is_refused(text, reason):
         parse_bootstrap(text, Path("bootstrap"))
 
 
-def test_no_root_and_no_cell_are_told_apart(tmp_path):
+def test_a_missing_root_and_a_missing_cell_are_distinguished(tmp_path):
     with pytest.raises(AdminError, match="SGE_ROOT is not set"):
         cell_of_environment(None, "default")
     with pytest.raises(AdminError, match="no cell here"):

@@ -21,7 +21,7 @@ def options(**changes):
 
 
 @pytest.mark.statement("GC-5")
-def test_bootstrap_says_what_the_daemons_read():
+def test_bootstrap_has_the_parameters_of_the_daemons():
     plan = plan_cell(options(cell="c1", spool_dir=Path("/srv/spool"), run_dir=Path("/run/c1"), qmaster_port=7000))
     assert plan.bootstrap == {
         "admin_user": plan.admin_user,
@@ -66,6 +66,8 @@ def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
     assert here == [*first, "qhost", "qsub -b y -sync y hostname"]
     both = first_commands(plan_cell(options(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"]), lambda: MACHINE))
     assert both == [*first, "gridengine start (on h1)", "qhost"]
+    in_units = first_commands(plan_cell(options()), "systemctl enable --now sge_qmaster")
+    assert in_units[1] == "systemctl enable --now sge_qmaster" and "gridengine start" not in in_units
 
 
 @pytest.mark.parametrize(
@@ -103,12 +105,32 @@ def test_a_name_that_does_not_resolve_needs_an_alias(monkeypatch):
     def unknown(*_arguments):
         raise OSError(-2, "Name or service not known")
 
-    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    monkeypatch.setattr("_socket.getaddrinfo", unknown)
     with pytest.raises(AdminError, match="--exec-host h1: the name does not resolve"):
         plan_cell(options(aliases=["localhost=127.0.0.1"], exec_hosts=["h1"]))
     plan = plan_cell(options(aliases=["localhost=127.0.0.1", "h1=127.0.0.2", "h1=h1.example"], exec_hosts=["h1", "h1"]))
     assert plan.exec_hosts == ("h1",)
     assert plan.aliases["h1"] == ["127.0.0.2", "h1.example"]
+
+
+def test_an_alias_may_be_an_address_of_either_family():
+    plan = plan_cell(options(aliases=["localhost=FD88::1", "h1=fd88::2"], exec_hosts=["h1"]))
+    assert (plan.addresses("localhost")[0], plan.addresses("h1")) == ("fd88::1", ["fd88::2"])
+    for wrong in ("h1=[h2]", "fd88::2=h1", "h1=fd88::g"):
+        with pytest.raises(AdminError, match="a host name and another name or an address"):
+            plan_cell(options(aliases=[wrong]))
+
+
+def test_a_link_local_address_is_refused():
+    with pytest.raises(AdminError, match="--exec-host h1: fe80::2 is link-local: it is valid on one link"):
+        plan_cell(options(aliases=["localhost=fd88::1", "h1=fe80::2"], exec_hosts=["h1"]))
+
+
+def test_hosts_of_two_families_are_refused():
+    families = ["localhost=10.0.0.1", "h1=fd88::2"]
+    with pytest.raises(AdminError, match="if localhost has an IPv6 address, give it as an alias of localhost"):
+        plan_cell(options(aliases=families, exec_hosts=["h1"]))
+    plan_cell(options(aliases=[*families, "h1=10.0.0.2"][::2], exec_hosts=["h1"]))
 
 
 def test_only_root_makes_a_cell_for_another_user(monkeypatch):

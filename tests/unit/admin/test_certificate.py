@@ -1,4 +1,4 @@
-"""The certificates of a cell work with strict checking, and their dates are the ones asked for."""
+"""The certificates of a cell work with strict checking, and have the requested dates."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_hosts_of_another_cell_are_strangers():
     assert not is_signed_by(make_certificate(foreign, "h1", [], NOW).certificate, AUTHORITY.certificate)
 
 
-@pytest.mark.parametrize("name", ["h1", "10.1.2.3", "127.0.0.1"])
+@pytest.mark.parametrize("name", ["h1", "10.1.2.3", "fd88::1", "127.0.0.1", "::1"])
 def test_a_strict_client_accepts_a_host_for_its_names_only(tmp_path, name):
-    made = make_certificate(AUTHORITY, "h1", ["10.1.2.3"], NOW)
-    assert names_of(made.certificate) == ["h1", "localhost", "10.1.2.3", "127.0.0.1"]
+    made = make_certificate(AUTHORITY, "h1", ["10.1.2.3", "fd88::1"], NOW)
+    assert names_of(made.certificate) == ["h1", "localhost", "10.1.2.3", "fd88::1", "127.0.0.1", "::1"]
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     client = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
     for context in (server, client):

@@ -28,8 +28,8 @@ def test_a_secret_is_of_one_cluster_and_on_no_command_line(clusters: list[Cluste
     assert first.files != second.files
     parts = [*first.daemons, *first.others]
     assert all(part["files"] == first.files for part in parts)
-    words = " ".join(word for part in parts for word in (*part["command"], *part["environment"].values()))
-    assert not any(secret.strip() in words for secret in first.files.values())
+    arguments = " ".join(argument for part in parts for argument in (*part["command"], *part["environment"].values()))
+    assert not any(secret.strip() in arguments for secret in first.files.values())
 
 
 def test_each_host_gives_its_slots(clusters: list[ClusterPlan]) -> None:
@@ -41,9 +41,9 @@ def test_each_host_gives_its_slots(clusters: list[ClusterPlan]) -> None:
 def test_rays_directory_lies_in_one_that_the_user_alone_enters(clusters: list[ClusterPlan]) -> None:
     """Ray makes its session directory writable for all users."""
     for part in (*clusters[0].daemons, *clusters[0].others):
-        for word in part["command"]:
-            if word.startswith("--temp-dir="):
-                assert word == "--temp-dir=/tmp/r/s"
+        for argument in part["command"]:
+            if argument.startswith("--temp-dir="):
+                assert argument == "--temp-dir=/tmp/r/s"
                 assert part["closed"] == ["/tmp/r"]
     assert {part["closed"] == part["remove"] for part in (*clusters[0].daemons, *clusters[0].others)} == {True}
 
@@ -67,7 +67,7 @@ def test_a_closed_directory_is_made_for_the_user_alone_or_the_cluster_fails(tmp_
 
 
 def _slots(command: list[str]) -> list[str]:
-    return [word.partition("=")[2] for word in command if word.startswith(("--num-cpus=", "--nworkers="))]
+    return [argument.partition("=")[2] for argument in command if argument.startswith(("--num-cpus=", "--nworkers="))]
 
 
 def test_hosts_are_those_of_the_pe_hostfile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,9 +87,9 @@ def test_the_users_python_comes_first(own: bool, kind: str, taken: str, monkeypa
     assert commands.python_with(kind, "") == {"own": "/own/python3", "installed": "/installed/python"}[taken]
 
 
-@pytest.mark.parametrize("wanted", ["", "/other/python"])
-def test_a_python_without_dask_is_refused_by_name(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("package", ["", "/other/python"])
+def test_a_python_without_dask_is_refused_by_name(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "_has", lambda python, module: False)
     monkeypatch.setattr(commands.shutil, "which", lambda name: {"python3": "/own/python3"}.get(name, name))
-    with pytest.raises(AdminError, match=f"{wanted or '/own/python3'} cannot import distributed: install it there"):
-        commands.python_with("dask", wanted)
+    with pytest.raises(AdminError, match=f"{package or '/own/python3'} cannot import distributed: install it there"):
+        commands.python_with("dask", package)

@@ -73,8 +73,8 @@ def test_a_plan_shows_the_effect_on_instances(admin: Administrator, files: Path)
     assert "all.q@h1 becomes ambiguous (c): seq_no has values for @a, @allhosts\n" in text
     assert admin.cell.state.objects["cluster_queue"]["all.q"] == before, "a plan changes nothing"
     assert admin("apply", files)[0] == 0
-    letters = {name: instance_state_codes(admin.cell.state, found) for name, found in admin.cell.state.instances.items()}
-    assert letters == {"all.q@h1": "c", "all.q@h2": "c", "all.q@h3": "o", "all.q@h9": "u"}
+    codes = {name: instance_state_codes(admin.cell.state, found) for name, found in admin.cell.state.instances.items()}
+    assert codes == {"all.q@h1": "c", "all.q@h2": "c", "all.q@h3": "o", "all.q@h9": "u"}
     admin.cell.end(job)
 
 
@@ -219,7 +219,7 @@ def test_an_undo_that_would_break_something_is_refused(admin: Administrator) -> 
 def test_another_cell_becomes_what_was_saved(
     admin: Administrator, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every kind of object, saved of one and loaded into a fresh one."""
+    """Every kind of object, saved from a cell and loaded into a new cell."""
     saved = admin.cell
     for kind in KIND.values():
         if not saved.state.kind(kind.name):

@@ -1,4 +1,4 @@
-"""`gridengine init`: what is on disk afterwards, and that a failure leaves nothing."""
+"""`gridengine init`: the files afterwards, and that a failure leaves no files."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_the_key_that_signs_stays_on_the_master_host(plan, installation):
 
 
 def cell_modes(files: CellFiles) -> set[int]:
-    """Modes of the files that everybody reads."""
+    """Modes of the files that all users read."""
     public = [path for path in files.common.rglob("*") if path.is_file() and files.secrets not in path.parents]
     return {path.stat().st_mode & 0o777 for path in public}
 
@@ -206,7 +206,7 @@ def test_thresholds_have_full_names(plan, installation):
     assert first_objects(plan)["cluster_queue", "all.q"].load_thresholds == "np_load_avg=1.5,mem_free=1G"
 
 
-def test_a_cell_has_a_database_that_is_told_of_everything(plan, installation):
+def test_a_cell_has_a_database_with_all_records(plan, installation):
     create_cell(plan, installation, utc_now())
     settings = plan.files.common / "arco"
     assert settings.read_text().split() == ["database", f"duckdb:{plan.spool_dir}/dbwriter/arco/arco.duckdb"]
@@ -256,12 +256,12 @@ def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
     prefix = Path("/opt/x")
     installed = Installation(prefix / "bin", prefix / "share/gridengine/cluster-config", prefix)
     of_sh, of_csh = (of(plan.files, plan.qmaster_port, installed) for of in (settings_sh, settings_csh))
-    words = shlex.split(of_sh)
-    assert f"SGE_ROOT={plan.files.root};" in words and "SGE_CELL=c1;" in words and "SGE_QMASTER_PORT=6444;" in words
-    assert "PATH=/opt/x/bin:$PATH;" in words and "MANPATH=/opt/x/current/share/man:$MANPATH;" in words
+    tokens = shlex.split(of_sh)
+    assert f"SGE_ROOT={plan.files.root};" in tokens and "SGE_CELL=c1;" in tokens and "SGE_QMASTER_PORT=6444;" in tokens
+    assert "PATH=/opt/x/bin:$PATH;" in tokens and "MANPATH=/opt/x/current/share/man:$MANPATH;" in tokens
     assert f"setenv SGE_ROOT {plan.files.root}\n" in of_csh
     assert f"SGE_ARCH=`{plan.files.root}/util/arch`;" in of_sh and f"setenv SGE_ARCH `{plan.files.root}/util/arch`\n" in of_csh
-    assert "SGE_CLUSTER_NAME=p6444;" in words and "setenv SGE_CLUSTER_NAME p6444\n" in of_csh
+    assert "SGE_CLUSTER_NAME=p6444;" in tokens and "setenv SGE_CLUSTER_NAME p6444\n" in of_csh
     assert 'setenv MANPATH "/opt/x/current/share/man:${MANPATH}"\n' in of_csh
 
 
@@ -283,5 +283,5 @@ def test_the_library_is_found_below_the_root_of_the_cell_and_by_settings(plan, i
     library.touch()
     provide(plan.files.root, installation)
     assert library_of(plan.files.root).resolve() == library.resolve()
-    said = "DRMAA_LIBRARY_PATH={0}; export DRMAA_LIBRARY_PATH; fi\n"
-    assert f"if [ -e {library} ]; then {said.format(library)}" in settings_sh(plan.files, plan.qmaster_port, installation)
+    line = "DRMAA_LIBRARY_PATH={0}; export DRMAA_LIBRARY_PATH; fi\n"
+    assert f"if [ -e {library} ]; then {line.format(library)}" in settings_sh(plan.files, plan.qmaster_port, installation)

@@ -17,11 +17,11 @@ JOBS = ["submit", "show"]
 
 @pytest.fixture
 def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a demo has done whose daemons and jobs only note that they were asked for; its place is removed at the end."""
+    """The steps of a demo whose daemons and jobs only note the calls; its directory is removed at the end."""
     noted: list[str] = []
 
-    def note(word: str) -> Any:
-        return lambda *_, **__: noted.append(word)
+    def note(step: str) -> Any:
+        return lambda *_, **__: noted.append(step)
 
     monkeypatch.setattr(demo, "create_cell", note("create"))
     monkeypatch.setattr(demo, "read_cell", lambda _files: object())
@@ -35,8 +35,8 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda **_: str(tmp_path / "demo"))
     (tmp_path / "demo").mkdir()
     steps = {"_serve_pages": "pages", "_submit_jobs": "submit", "_show_jobs": "show", "_run_until_interrupted": "stay"}
-    for name, word in steps.items():
-        monkeypatch.setattr(demo.Demo, name, note(word))
+    for name, step in steps.items():
+        monkeypatch.setattr(demo.Demo, name, note(step))
     monkeypatch.setattr(demo.Demo, "_hosts_that_report", lambda _: set(demo.HOSTS))
     return noted
 

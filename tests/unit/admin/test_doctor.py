@@ -120,7 +120,7 @@ def test_a_foreign_authority_is_found(cell):
 
 
 def test_a_host_that_has_moved_is_found(cell, monkeypatch):
-    monkeypatch.setattr("clients.admin.doctor.host_addresses", lambda *_: ["10.9.8.7"])
+    monkeypatch.setattr("clients.admin.doctor.addresses_of_host", lambda *_: iter(["10.9.8.7"]))
     assert "is not for 10.9.8.7, where h1 is reached now" in wrong(doctor.check_secrets(cell, NOW))[0]
 
 

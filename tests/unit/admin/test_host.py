@@ -52,15 +52,15 @@ def have_keys(plan: CellPlan) -> list[str]:
 
 @pytest.mark.statement("IN-1")
 def test_a_new_host_is_all_that_hosts_are_and_has_keys(admin: Administrator, plan: CellPlan) -> None:
-    status, said = admin("add", "nine", "--slots", 16)
+    status, output = admin("add", "nine", "--slots", 16)
     state = admin.cell.state
-    assert status == 0, said
+    assert status == 0, output
     assert all(state.has(kind, "h9") for kind in ("admin_host", "submit_host", "exec_host"))
     assert state.kind("host_group")["@allhosts"]["hostlist"] == "h1 h2 h9"
     assert state.configs["all.q@h9"].slots == 16 and state.configs["all.q@h1"].slots == 4
     assert "slots of all.q on h9: 4,[h9=8]\n" in admin("add", "h9", "--slots", 8)[1], "also of a host that is there"
     assert state.configs["all.q@h9"].slots == 8
-    assert have_keys(plan) == ["h1", "h9"] and "next: gridengine start on h9" in said
+    assert have_keys(plan) == ["h1", "h9"] and "next: gridengine start on h9" in output
 
 
 @pytest.mark.statement("IN-1")
@@ -76,16 +76,16 @@ def test_a_new_host_joins_a_new_queue_an_existing_queue_or_groups(admin: Adminis
     assert state.kind("host_group")["@fast"]["hostlist"] == "h9"
     wrong = ((["--queue", "old.p"], 'mean "old.q"'), (["--new-queue", "old.q"], "already"), (["--role", "x"], "admin"))
     for arguments, hint in wrong:
-        status, said = admin("add", "h1", *arguments)
-        assert status == 1 and hint in said, said
+        status, output = admin("add", "h1", *arguments)
+        assert status == 1 and hint in output, output
 
 
 def test_reported_processors_and_memory_are_configured(admin: Administrator) -> None:
-    status, said = admin("add", "h9", "--memory", "total")
-    assert status == 1 and "has not reported its memory" in said
+    status, output = admin("add", "h9", "--memory", "total")
+    assert status == 1 and "has not reported its memory" in output
     assert not admin.cell.state.has("exec_host", "h9")
-    _, said = admin("add", "h9")
-    assert "h9 has not reported its processors yet; when it runs: gridengine host add h9 --queue all.q\n" in said
+    _, output = admin("add", "h9")
+    assert "h9 has not reported its processors yet; when it runs: gridengine host add h9 --queue all.q\n" in output
     load = {**LOAD, "num_proc": "64", "mem_total": "1024.000000M"}
     admin.cell.report("h9", Load(admin.cell.now, load, full=True, incarnation="boot1"))
     assert admin("add", "h9", "--queue", "all.q", "--memory", "total")[0] == 0
@@ -99,8 +99,8 @@ def test_reported_processors_and_memory_are_configured(admin: Administrator) -> 
 @pytest.mark.statement("CX-5")
 def test_where_memory_is_counted_that_of_a_new_host_is_too(admin: Administrator) -> None:
     assert admin("add", "h1", "--memory", "2G")[0] == 0
-    _, said = admin("add", "h9", "--slots", 3)
-    assert "h9 has not reported its memory yet; when it runs: gridengine host add h9 --queue all.q --slots 3\n" in said
+    _, output = admin("add", "h9", "--slots", 3)
+    assert "h9 has not reported its memory yet; when it runs: gridengine host add h9 --queue all.q --slots 3\n" in output
     load = {**LOAD, "num_proc": "64", "mem_total": "1024.000000M"}
     admin.cell.report("h9", Load(admin.cell.now, load, full=True, incarnation="boot1"))
     assert "has not reported" not in admin("add", "h9", "--queue", "all.q", "--slots", 3)[1]
@@ -127,15 +127,15 @@ def test_gpus_are_a_consumable_that_comes_with_the_first_host_that_has_some(admi
 
 def test_gpus_are_refused_where_the_name_means_something_else(admin: Administrator) -> None:
     admin.cell.add("complex", "gpu_free", shortcut="gpu", type="INT", relop="<=")
-    status, said = admin("add", "h1", "--gpus", 4)
-    assert status == 1 and 'the complex "gpu"' in said
+    status, output = admin("add", "h1", "--gpus", 4)
+    assert status == 1 and 'the complex "gpu"' in output
 
 
 def test_adding_again_changes_nothing_and_leaves_the_keys(admin: Administrator, plan: CellPlan) -> None:
     admin("add", "h9")
     key = (plan.files.secrets / "h9" / "gdi_key").read_text()
-    status, said = admin("add", "h9")
-    assert status == 0 and "has all of that already" in said
+    status, output = admin("add", "h9")
+    assert status == 0 and "has all of that already" in output
     assert (plan.files.secrets / "h9" / "gdi_key").read_text() == key
     assert admin("keys", "h9")[0] == 0
     assert (plan.files.secrets / "h9" / "gdi_key").read_text() != key
@@ -144,36 +144,36 @@ def test_adding_again_changes_nothing_and_leaves_the_keys(admin: Administrator, 
 def test_removing_shows_all_that_there_is_and_asks(admin: Administrator, plan: CellPlan) -> None:
     admin("add", "h9", "--slots", 2)
     admin.cell.add("resource_quota", "rq", limit="hosts {h9,h1} to slots=9")
-    status, said = admin("remove", "h9")
-    assert status == 1 and "nothing was changed (--yes removes it)" in said
+    status, output = admin("remove", "h9")
+    assert status == 1 and "nothing was changed (--yes removes it)" in output
     for line in (
         "admin host", "submit host", "exec host", 'host group "@allhosts": hostlist', 'cluster queue "all.q": slots',
         'resource quota set "rq": limit', "keys of its own", "no job runs there",
     ):
-        assert f"    {line}\n" in said
+        assert f"    {line}\n" in output
     assert admin.cell.state.has("exec_host", "h9") and "h9" in have_keys(plan)
-    status, said = admin("remove", "h9", "--yes")
+    status, output = admin("remove", "h9", "--yes")
     state = admin.cell.state
-    assert status == 0, said
+    assert status == 0, output
     assert not any(state.has(kind, "h9") for kind in ("admin_host", "submit_host", "exec_host"))
     assert "all.q@h9" not in state.instances and state.kind("cluster_queue")["all.q"]["slots"] == "4"
-    assert have_keys(plan) == ["h1"] and 'resource quota set "rq" still names h9' in said
+    assert have_keys(plan) == ["h1"] and 'resource quota set "rq" still names h9' in output
 
 
 def test_a_host_where_jobs_run_is_not_removed(admin: Administrator) -> None:
     job = admin.cell.submit(hard_queues=["all.q@h1"])
     admin.cell.cycle()
-    status, said = admin("remove", "h1", "h2", "--yes")
-    assert status == 1 and f"    runs there: {job} of alice\n" in said
-    assert "gridengine host drain h1 --reason TEXT" in said and admin.cell.state.has("exec_host", "h2")
-    status, said = admin("remove", "h7", "--yes")
-    assert (status, said) == (1, 'gridengine: host "h7" is not known in this cell\n')
+    status, output = admin("remove", "h1", "h2", "--yes")
+    assert status == 1 and f"    runs there: {job} of alice\n" in output
+    assert "gridengine host drain h1 --reason TEXT" in output and admin.cell.state.has("exec_host", "h2")
+    status, output = admin("remove", "h7", "--yes")
+    assert (status, output) == (1, 'gridengine: host "h7" is not known in this cell\n')
 
 
 def test_draining_and_resuming(admin: Administrator) -> None:
     assert admin("drain", "h1")[0] == 1
-    status, said = admin("drain", "h1", "@allhosts", "--reason", "new disk")
-    assert status == 0 and 'drained host "h2"' in said
+    status, output = admin("drain", "h1", "@allhosts", "--reason", "new disk")
+    assert status == 0 and 'drained host "h2"' in output
     assert admin.cell.state.hosts["h1"].drained.reason == "new disk"
     assert admin("resume", "h1", "h2")[0] == 0
     assert admin.cell.state.hosts["h2"].drained is None

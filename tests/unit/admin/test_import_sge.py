@@ -83,25 +83,25 @@ def revision(admin: Administrator) -> int:
 @pytest.mark.statement("IN-4", "IN-5")
 def test_a_dry_run_shows_all_changes_and_changes_nothing(admin: Administrator) -> None:
     before = revision(admin)
-    status, said = admin("--dry-run", DATA)
-    assert (status, revision(admin)) == (0, before), said
-    assert '+ cluster queue "bulk"\n' in said and "queue instances appear: bulk@node1" in said
-    assert 'merged: queue "bulk_node2" is "bulk" on host node2 now: -q bulk@node2\n' in said
+    status, output = admin("--dry-run", DATA)
+    assert (status, revision(admin)) == (0, before), output
+    assert '+ cluster queue "bulk"\n' in output and "queue instances appear: bulk@node1" in output
+    assert 'merged: queue "bulk_node2" is "bulk" on host node2 now: -q bulk@node2\n' in output
     assert "bulk_node2" not in admin.cell.state.kind("cluster_queue")
 
 
 def test_every_object_is_as_it_was(admin: Administrator) -> None:
-    """Kind by kind what the real qconf printed, but for what the import names."""
-    status, said = admin("--keep-queues", DATA)
-    assert status == 0, said
+    """Kind by kind the output of the real qconf, except for the differences that the import reports."""
+    status, output = admin("--keep-queues", DATA)
+    assert status == 0, output
     state = admin.cell.state
     for directory, kind in DIRECTORIES.items():
         for path in (DATA / directory).iterdir():
             assert state.kind(kind)[path.name] == {name: text for name, text, _ in parse(path.read_text())}, path
     for path in (DATA / "execution").iterdir():
         measured = ("load_values", "processors")
-        wanted = {name: text for name, text, _ in parse(path.read_text()) if name not in measured}
-        assert state.kind("exec_host")[path.name] == wanted
+        expected = {name: text for name, text, _ in parse(path.read_text()) if name not in measured}
+        assert state.kind("exec_host")[path.name] == expected
     assert state.kind("scheduler")[""] == {name: text for name, text, _ in parse((DATA / "schedconf").read_text())}
     assert state.kind("share_tree")[""]["nodes"] + "\n" == (DATA / "sharetree").read_text()
     for path in (DATA / "resource_quotas").iterdir():
@@ -116,9 +116,9 @@ def test_every_object_is_as_it_was(admin: Administrator) -> None:
 def test_differences_to_the_old_configuration_are_named(admin: Administrator, saved: Path) -> None:
     text = (saved / "configurations" / "global").read_text()
     (saved / "configurations" / "global").write_text(text.replace("/var/spool/gridengine/execd", "/old/spool"))
-    status, said = admin(saved)
+    status, output = admin(saved)
     assert status == 0
-    notes = [line.removeprefix("note: ") for line in said.splitlines() if line.startswith("note: ")]
+    notes = [line.removeprefix("note: ") for line in output.splitlines() if line.startswith("note: ")]
     saved = {name: text for name, text, _ in parse((saved / "configurations" / "global").read_text())}
     here = admin.cell.state.kind("configuration")["global"]
     others = {name for name, text in saved.items() if here.get(name) != text}
@@ -131,29 +131,29 @@ def test_differences_to_the_old_configuration_are_named(admin: Administrator, sa
         assert any(text in note for note in notes), (text, notes)
     assert any("start_proc_args names a path in the old installation" in note for note in notes)
     assert any(note.startswith("the file common/sge_request is not taken: copy it") for note in notes)
-    assert "past usage of the share tree" in said and "jobs and reservations are not taken" in said
+    assert "past usage of the share tree" in output and "jobs and reservations are not taken" in output
 
 
 def test_a_verifier_that_is_not_there_would_let_no_job_in(admin: Administrator) -> None:
-    status, said = admin(DATA)
+    status, output = admin(DATA)
     assert status == 0 and admin.cell.state.kind("configuration")["global"]["jsv_url"] == "none"
-    assert "jsv_url /var/lib/gridengine/site/check.jsv is not taken: there is no program" in said
+    assert "jsv_url /var/lib/gridengine/site/check.jsv is not taken: there is no program" in output
 
 
 def test_a_second_time_there_is_nothing_left(admin: Administrator) -> None:
     assert admin(DATA)[0] == 0
     before = admin.cell.state.snapshot()
-    status, said = admin(DATA)
-    assert status == 0 and said.startswith("the cell has all of it, nothing was changed\n")
+    status, output = admin(DATA)
+    assert status == 0 and output.startswith("the cell has all of it, nothing was changed\n")
     assert admin.cell.state.snapshot() == before
 
 
 def test_objects_of_this_cell_alone_stay_and_are_named(admin: Administrator) -> None:
     admin.cell.add("cluster_queue", "own.q", hostlist="node1")
-    status, said = admin(DATA)
+    status, output = admin(DATA)
     assert status == 0 and "own.q" in admin.cell.state.kind("cluster_queue")
-    assert 'note: cluster queue "own.q" is of this cell alone and stays\n' in said
-    assert 'note: manager "root" is of this cell alone and stays\n' not in said  # it has the rights of its administrator anyway
+    assert 'note: cluster queue "own.q" is of this cell alone and stays\n' in output
+    assert 'note: manager "root" is of this cell alone and stays\n' not in output  # it has the rights of its administrator anyway
 
 
 @pytest.mark.statement("IN-4")
@@ -180,14 +180,14 @@ def test_queues_of_one_host_each_become_one_with_the_values_that_each_had(admin:
 def test_queues_that_belong_together_by_a_pattern(admin: Administrator, saved: Path, queue: Callable[..., None]) -> None:
     for host in HOSTS:
         queue(f"{host}.q", hostlist=host, slots=host[-1])
-    status, said = admin(saved)
-    assert status == 0 and "queues node1.q node2.q node3.q are of one host each: --merge NAME=PATTERN merges them" in said
+    status, output = admin(saved)
+    assert status == 0 and "queues node1.q node2.q node3.q are of one host each: --merge NAME=PATTERN merges them" in output
     assert admin("--merge", "batch.q=node*.q", saved)[0] == 0
     assert admin.cell.state.kind("cluster_queue")["batch.q"]["slots"] == "1,[node2=2],[node3=3]"
 
 
 @pytest.mark.parametrize(
-    ("wish", "why"),
+    ("option", "why"),
     [
         ("x=nothing*", "selects 0 queues"),
         ("x=*.q", "is not a queue of one host"),
@@ -196,10 +196,10 @@ def test_queues_that_belong_together_by_a_pattern(admin: Administrator, saved: P
         ("x", "give NAME=PATTERN"),
     ],
 )
-def test_a_pattern_that_makes_no_queue_is_refused(admin: Administrator, wish: str, why: str) -> None:
+def test_a_pattern_that_makes_no_queue_is_refused(admin: Administrator, option: str, why: str) -> None:
     before = revision(admin)
-    status, said = admin("--merge", wish, DATA)
-    assert (status, revision(admin)) == (1, before) and why in said, said
+    status, output = admin("--merge", option, DATA)
+    assert (status, revision(admin)) == (1, before) and why in output, output
 
 
 @pytest.mark.parametrize(
@@ -218,22 +218,22 @@ def test_a_rule_that_one_queue_cannot_be_asked_for_keeps_them_apart(
 ) -> None:
     text = f"{{\n   name mixed\n   description NONE\n   enabled TRUE\n   limit {rule}\n}}\n"
     (saved / "resource_quotas" / "mixed").write_text(text)
-    status, said = admin(saved)
-    assert status == 0, said
+    status, output = admin(saved)
+    assert status == 0, output
     assert ("bulk_node1" in admin.cell.state.kind("cluster_queue")) is stays
-    assert ('stay as they are: the resource quota set "mixed" has a rule on some of them' in said) is stays
+    assert ('stay as they are: the resource quota set "mixed" has a rule on some of them' in output) is stays
     assert admin.cell.state.kind("resource_quota")["mixed"]["limit"] == rule
 
 
 def test_the_new_name_may_be_taken(admin: Administrator, saved: Path, queue: Callable[..., None]) -> None:
     queue("bulk", hostlist="@compute")
-    status, said = admin(saved)
-    assert status == 0 and 'queues bulk_node1 bulk_node2 bulk_node3 stay as they are: there is a queue "bulk" already' in said
+    status, output = admin(saved)
+    assert status == 0 and 'queues bulk_node1 bulk_node2 bulk_node3 stay as they are: there is a queue "bulk" already' in output
     assert admin.cell.state.kind("cluster_queue")["night"]["subordinate_list"].startswith("bulk_node1=1,[node2=bulk_node2=1]")
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "wish", "why"),
+    ("file", "old", "new", "option", "why"),
     [
         ("cqueues/low.q", "slots                 2", "slots many", "cluster_queue/low.q/slots", '"many" is not an integer'),
         ("calendars/nights", "week", "week never # ", "calendar/nights/week", "week"),
@@ -242,44 +242,44 @@ def test_the_new_name_may_be_taken(admin: Administrator, saved: Path, queue: Cal
     ],
 )
 def test_an_unreadable_object_stops_the_import_until_it_is_left_out(
-    admin: Administrator, saved: Path, file: str, old: str, new: str, wish: str, why: str
+    admin: Administrator, saved: Path, file: str, old: str, new: str, option: str, why: str
 ) -> None:
     text = (saved / file).read_text()
     assert old in text
     (saved / file).write_text(text.replace(old, new, 1))
     before = revision(admin)
-    status, said = admin(saved)
+    status, output = admin(saved)
     assert (status, revision(admin)) == (1, before)
-    assert f"{saved / file}: " in said and why in said and "nothing was changed" in said, said
-    status, said = admin("--leave-out", wish, saved)
-    assert status == 0 and "is left out, as requested" in said, said
+    assert f"{saved / file}: " in output and why in output and "nothing was changed" in output, output
+    status, output = admin("--leave-out", option, saved)
+    assert status == 0 and "is left out, as requested" in output, output
 
 
 def test_a_refusal_of_the_qmaster_stops_the_whole_import(admin: Administrator, saved: Path, queue: Callable[..., None]) -> None:
     queue("x.q", hostlist="node7", pe_list="nowhere")
     before = revision(admin)
-    status, said = admin(saved)
+    status, output = admin(saved)
     assert (status, revision(admin)) == (1, before)
-    assert 'parallel environment "nowhere" does not exist' in said and 'unable to resolve host "node7"' in said
-    status, said = admin("--without-host", "node7", "--leave-out", "cluster_queue/x.q/pe_list", saved)
-    assert status == 0 and admin.cell.state.kind("cluster_queue")["x.q"]["hostlist"] == "NONE", said
+    assert 'parallel environment "nowhere" does not exist' in output and 'unable to resolve host "node7"' in output
+    status, output = admin("--without-host", "node7", "--leave-out", "cluster_queue/x.q/pe_list", saved)
+    assert status == 0 and admin.cell.state.kind("cluster_queue")["x.q"]["hostlist"] == "NONE", output
 
 
 def test_options_with_unknown_names_are_refused(admin: Administrator) -> None:
-    for wish in (["--leave-out", "cluster_queue/lo.q"], ["--without-host", "node77"]):
-        status, said = admin(*wish, DATA)
-        assert status == 1 and wish[1] in said and "nothing was changed" in said
+    for option in (["--leave-out", "cluster_queue/lo.q"], ["--without-host", "node77"]):
+        status, output = admin(*option, DATA)
+        assert status == 1 and option[1] in output and "nothing was changed" in output
 
 
 def test_a_host_that_is_gone_is_taken_nowhere(admin: Administrator) -> None:
-    status, said = admin("--without-host", "node2", DATA)
+    status, output = admin("--without-host", "node2", DATA)
     state = admin.cell.state
-    assert status == 0 and split_names(state.kind("cluster_queue")["bulk"]["hostlist"]) == ("node1", "node3"), said
+    assert status == 0 and split_names(state.kind("cluster_queue")["bulk"]["hostlist"]) == ("node1", "node3"), output
     assert state.kind("host_group")["@rack1"]["hostlist"] == "node1"
 
 
 def test_differences_of_other_versions(admin: Administrator, saved: Path) -> None:
-    """What forks and old versions have otherwise: values that mean nothing here are named and left out."""
+    """Differences of forks and old versions: values without a meaning here are named and left out."""
     spoilt = (
         ("pe/hybrid8", "qsort_args         NONE", "qsort_args /opt/order.so order"),
         ("usersets/gpuusers", "fshare  0", "fshare 7"),
@@ -292,8 +292,8 @@ def test_differences_of_other_versions(admin: Administrator, saved: Path) -> Non
         assert old in text, file
         (saved / file).write_text(text.replace(old, new))
     (saved / "strange").write_text("x")
-    status, said = admin(saved)
-    assert status == 0, said
+    status, output = admin(saved)
+    assert status == 0, output
     for note in (
         'parallel environment "hybrid8": qsort_args /opt/order.so order is left out',
         'userset "gpuusers": fshare 7 is left out',
@@ -301,15 +301,15 @@ def test_differences_of_other_versions(admin: Administrator, saved: Path) -> Non
         'checkpoint interface "blcr": the attribute "energy_aware" (TRUE) is unknown here and is left out',
         "strange was not read",
     ):
-        assert note in said, said
+        assert note in output, output
     assert admin.cell.state.kind("scheduler")[""]["params"] == "MONITOR=1"
     assert admin.cell.state.kind("parallel_environment")["openmpi"]["accounting_summary"] == "FALSE"
 
 
 @pytest.mark.parametrize("source", ["live", "/dev/null", "/nowhere"])
 def test_sources_that_are_none(admin: Administrator, source: str) -> None:
-    status, said = admin(source)
-    assert status == 1 and ("--sge-root" in said or "is not a directory" in said)
+    status, output = admin(source)
+    assert status == 1 and ("--sge-root" in output or "is not a directory" in output)
 
 
 def test_a_directory_without_a_configuration(admin: Administrator, tmp_path: Path) -> None:
@@ -325,25 +325,25 @@ def test_the_accounting_file_comes_along_once(admin: Administrator, tmp_path: Pa
     text = (DATA / "cell" / "accounting").read_bytes() + b"no record\n\0\n"
     file = tmp_path / "accounting"
     file.write_bytes(gzip.compress(text) if packed else text)
-    status, said = admin("--accounting", file, DATA)
-    assert status == 0 and f"{file}: 6 records imported, 0 were known, 2 lines are no records\n" in said, said
-    assert "no records, the first of them: line 11, 12" in said
-    status, said = admin("--accounting", file, DATA)
-    assert f"{file}: 0 records imported, 6 were known, 2 lines are no records\n" in said
+    status, output = admin("--accounting", file, DATA)
+    assert status == 0 and f"{file}: 6 records imported, 0 were known, 2 lines are no records\n" in output, output
+    assert "no records, the first of them: line 11, 12" in output
+    status, output = admin("--accounting", file, DATA)
+    assert f"{file}: 0 records imported, 6 were known, 2 lines are no records\n" in output
     found = admin.cell.master.spool.accounted.records([12])
     assert sorted(record.task_number for _, record in found) == ["1", "2", "3"]
     assert admin.cell.ask("submit", "alice", "node1", binary=True, script_file="/bin/true").data["job_id"] == 13
 
 
 def test_numbers_of_jobs_go_on_where_they_were(admin: Administrator) -> None:
-    status, said = admin(DATA)
-    assert status == 0 and said.endswith("jobs get numbers from 13 on\n")
+    status, output = admin(DATA)
+    assert status == 0 and output.endswith("jobs get numbers from 13 on\n")
     assert admin.cell.ask("submit", "alice", "node1", binary=True, script_file="/bin/true").data["job_id"] == 13
 
 
 def test_an_accounting_file_that_cannot_be_read(admin: Administrator, tmp_path: Path) -> None:
-    status, said = admin("--accounting", tmp_path / "nowhere", DATA)
-    assert status == 1 and f"cannot read {tmp_path / 'nowhere'}" in said
+    status, output = admin("--accounting", tmp_path / "nowhere", DATA)
+    assert status == 1 and f"cannot read {tmp_path / 'nowhere'}" in output
     (tmp_path / "torn").write_bytes(gzip.compress((DATA / "cell" / "accounting").read_bytes())[:-20])
-    status, said = admin("--accounting", tmp_path / "torn", DATA)
-    assert status == 1 and f"cannot read {tmp_path / 'torn'}" in said
+    status, output = admin("--accounting", tmp_path / "torn", DATA)
+    assert status == 1 and f"cannot read {tmp_path / 'torn'}" in output

@@ -1,4 +1,4 @@
-"""Bare hosts join by a token: what it is good for, and what such a host is given, on a cell in this process with real keys."""
+"""Bare hosts join by a token: its validity, and the keys and files of such a host, on a cell in this process with real keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ CONFIG = Path(__file__).parents[3] / "cluster-config"
 @pytest.fixture
 def cell(tmp_path: Path) -> InstalledCell:
     """A cell on disk whose master host is this machine; h1 has taken its keys, h2 has not yet."""
-    aliases = [f"{socket.gethostname()}=127.0.0.1", *(f"h{n}=10.9.9.{n}" for n in (1, 2, *range(4, 10))), "h9=nine"]
+    others = (f"h{n}=10.9.9.{n}" for n in (1, 2, *range(4, 10)))
+    aliases = [f"{socket.gethostname()}=127.0.0.1", *others, "h9=nine", "h10=fe80::10%eth0"]
     plan = plan_cell(
         CellOptions(
             tmp_path / "cells", "default",
@@ -69,9 +70,9 @@ def no_reverse_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(admin: Administrator, *arguments: object) -> JoinToken:
-    status, said = admin("join", *arguments)
-    assert status == 0, said
-    return parse_token(said.split()[0])
+    status, output = admin("join", *arguments)
+    assert status == 0, output
+    return parse_token(output.split()[0])
 
 
 @pytest.mark.statement("CX-5")
@@ -87,15 +88,15 @@ def test_gpus_of_a_host_that_joins_are_counted_and_its_memory_where_that_is_so(a
 
 
 def asks(cell: InstalledCell, token: JoinToken, host: str, address: str, **more: object) -> dict[str, Any]:
-    """What the host at an address is given, whose token the qmaster has looked at. Each call has a key of its own."""
+    """The keys and files for the host at an address, after the qmaster has checked its token. Each call has a key of its own."""
     request = {"token": token.number, "host": host, "request": make_request("any").certificate.decode()}
     return admission.admit_host(cell, {**request, "address": address, "processors": 12, "memory": 1024, **more})
 
 
 def test_the_master_keeps_no_secret_and_the_token_names_its_certificate(admin: Administrator, cell: InstalledCell) -> None:
-    status, said = admin("join", "h9", "--hours", 2)
-    token = parse_token(said.split()[0])
-    commands = [line for line in said.splitlines() if line.startswith("gridengine join")]
+    status, output = admin("join", "h9", "--hours", 2)
+    token = parse_token(output.split()[0])
+    commands = [line for line in output.splitlines() if line.startswith("gridengine join")]
     assert status == 0 and commands[0].startswith(f"gridengine join {cell.master_host}:{cell.settings['qmaster_port']} ")
     assert commands and not any("ge1_" in line for line in commands), "no command that is printed has the secret in its arguments"
     assert token.fingerprint == authority_of(cell).masters_fingerprint()
@@ -116,7 +117,7 @@ def test_a_bare_host_is_one_of_the_cell_by_one_request(admin: Administrator, cel
     given = asks(cell, token, "nine", "10.9.9.9")
     state = admin.cell.state
     assert given["host"] == "h9"
-    assert sorted(names_of(given["certificate"].encode())) == ["10.9.9.9", "127.0.0.1", "h9", "localhost"]
+    assert sorted(names_of(given["certificate"].encode())) == ["10.9.9.9", "127.0.0.1", "::1", "h9", "localhost"]
     assert all(state.has(kind, "h9") for kind in ("admin_host", "submit_host", "exec_host"))
     assert state.configs["all.q@h9"].slots == 12 and state.kind("exec_host")["h9"]["complex_values"] == "h_vmem=1024M"
     assert is_signed_by(given["certificate"].encode(), given["files"]["tls.crt"].encode())
@@ -205,7 +206,7 @@ def test_no_address_is_the_name_of_a_host(admin: Administrator, cell: InstalledC
 def test_no_further_name_of_a_host_with_keys_gets_keys(
     admin: Administrator, cell: InstalledCell, monkeypatch: pytest.MonkeyPatch, host: str, address: str, other: str
 ) -> None:
-    """h4: the resolver says that the address is that of h1, of whom the certificate has another one."""
+    """h4: the resolver gives the address of h1, whose certificate has another address."""
     known = {"alias-of-h1": ["10.9.9.1"], "both": ["10.9.9.7", "10.9.9.1"], "H1": ["10.9.9.1"], "h1.example.org": ["10.9.9.1"]}
     real, token = host_keys.addresses_of, made(admin)
     monkeypatch.setattr("clients.admin.admission.addresses_of", lambda cell, name: known.get(name) or real(cell, name))
@@ -234,6 +235,7 @@ def test_a_name_that_does_not_resolve_gets_no_token(admin: Administrator, cell: 
         (["h8"], "h9", "10.9.9.9", 'the token is not for host "h9"'),
         ([], "../h9", "10.9.9.9", "no host name"),
         ([], "no.such.host.invalid", "10.9.9.9", "does not resolve"),
+        ([], "h10", "fe80::10", "fe80::10%eth0 is link-local"),
         ([], socket.gethostname(), "127.0.0.1", "is the master host"),
     ],
 )
@@ -264,8 +266,8 @@ def test_tokens_are_shown_revoked_and_forgotten(admin: Administrator, cell: Inst
     record = authority_of(cell).join(over.number)
     assert record is not None
     authority_of(cell).keep_join(record._replace(until=time.time() - 1))
-    status, said = admin("list")
-    assert status == 0 and token.number in said and over.number not in said
+    status, output = admin("list")
+    assert status == 0 and token.number in output and over.number not in output
     with pytest.raises(AdminError, match="the token has expired"):
         asks(cell, over, "h8", "10.9.9.8")
     assert admin("revoke", token.number)[0] == 0 and admin("revoke", token.number)[0] == 1

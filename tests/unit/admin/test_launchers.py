@@ -1,4 +1,4 @@
-"""The scripts in bin: one for each module that exists, started without the site module."""
+"""The scripts in bin: a script for each module that exists, started without the site module."""
 
 from __future__ import annotations
 

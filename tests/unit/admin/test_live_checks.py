@@ -16,12 +16,12 @@ from clients.admin import live_checks, membership
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import utc_now
 from clients.gdi import Answer, Unreachable
-from gridengine.protocols.protocol import MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
+from gridengine.protocols.protocol import CGROUPS_FILE, MASTER_REPLY_FILE, SENSOR_FAULTS_FILE
 
 
 @pytest.fixture
 def cell(tmp_path: Path) -> InstalledCell:
-    """A cell whose master host is another one, and whose host h1 is here."""
+    """A cell whose master host is another machine, and whose host h1 is here."""
     (tmp_path / "execd/h1").mkdir(parents=True)
     (tmp_path / "execd/h1/execd.pid").write_text("")
     (tmp_path / "qmaster").mkdir()
@@ -32,7 +32,7 @@ def cell(tmp_path: Path) -> InstalledCell:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the qmaster answers: data by the name of the request; what is not there is away."""
+    """The answers of the qmaster: data by the name of the request; a missing entry is an unreachable qmaster."""
     known: dict[str, Any] = {}
 
     def call(name: str, body: object, **_seconds: float) -> Answer:
@@ -162,10 +162,26 @@ def test_sensors_that_do_not_report_are_named(cell: InstalledCell, monkeypatch: 
     assert list(live_checks.check_sensors(cell)) == []
     noted = cell.execd_spool_dir / "h1" / SENSOR_FAULTS_FILE
     noted.write_text("load sensor /a ended with status 3\nload sensor /b has not answered for 60 s\n")
-    said = ["h1: load sensor /a ended with status 3", "h1: load sensor /b has not answered for 60 s"]
-    assert wrong(live_checks.check_sensors(cell)) == said
+    faults = ["h1: load sensor /a ended with status 3", "h1: load sensor /b has not answered for 60 s"]
+    assert wrong(live_checks.check_sensors(cell)) == faults
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
     assert list(live_checks.check_sensors(cell)) == []
+
+
+@pytest.mark.statement("EX-6")
+def test_a_host_whose_cgroups_limit_no_memory_is_named_with_the_reason(
+    cell: InstalledCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_checks, "process_of", lambda daemon: object())
+    assert list(live_checks.check_cgroups(cell)) == [], "they are switched off"
+    noted = cell.execd_spool_dir / "h1" / CGROUPS_FILE
+    noted.write_text("none\n/sys/fs/cgroup cannot be written to\n")
+    (found,) = live_checks.check_cgroups(cell)
+    assert found.what == "h1: cgroups do not limit the memory of jobs: /sys/fs/cgroup cannot be written to"
+    assert found.note and "ENABLE_CGROUPS=false" in found.fix
+    noted.write_text("v2 (memory)\n\n")
+    (found,) = live_checks.check_cgroups(cell)
+    assert (found.what, found.fix) == ("h1: jobs have cgroups v2 (memory)", "")
 
 
 @pytest.mark.parametrize("name", ["check_orphans", "check_master_clock", "check_users", "check_mail"])

@@ -1,4 +1,4 @@
-"""Mutants: which wrong changes there are, which are chosen, and what decides over them."""
+"""Mutants: the wrong changes, their selection, and the verdict on each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.swapped import runs_when_called, swap
 
 
 def changed(source: str) -> list[str]:
-    """What each mutation makes of a source, without the brackets around it."""
+    """The source after each mutation, without the brackets around it."""
     return [each.applied(source) for each in mutations(source)]
 
 
@@ -63,7 +63,7 @@ def test_code_that_decides_nothing_is_left_alone(source: str) -> None:
     assert changed(source) == []
 
 
-def test_a_mutation_is_told_in_one_line() -> None:
+def test_a_mutation_is_described_in_one_line() -> None:
     source = "x = (\n    a\n    and b\n)"
     assert mutations(source)[0].described(source) == "a and b  ->  (a or b)"
 

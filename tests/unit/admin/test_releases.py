@@ -1,4 +1,4 @@
-"""Releases beside each other: the link that is swapped, what is moved over, and what is kept."""
+"""Releases beside each other: the link that is swapped, the files that are moved, and the releases that are kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def built(prefix: Path, name: str, *programs: str, libraries: str = "all", date:
 
 
 def age(prefix: Path, *names: str) -> None:
-    """Say of releases that they were used one after the other, long ago."""
+    """Mark releases as used in sequence, long ago."""
     for when, name in enumerate(names):
         os.utime(prefix / "releases" / name / "lock", (when, when))
 
@@ -149,10 +149,10 @@ def test_the_installation_of_an_older_release_is_noted(
         built(tmp_path, name, "qsub", date=date)
         monkeypatch.setattr(sys, "argv", ["releases", str(tmp_path), name, "2"])
         assert releases_main() == 0
-    said = capsys.readouterr().out
-    assert bool(said) is noted
+    output = capsys.readouterr().out
+    assert bool(output) is noted
     if noted:
-        assert said.startswith("note: release 2 of 2023-11-14 22:13 UTC is older than 1 of 2027-01-15 08:00 UTC, which was in")
+        assert output.startswith("note: release 2 of 2023-11-14 22:13 UTC is older than 1 of 2027-01-15 08:00 UTC, which was in")
 
 
 def test_a_release_from_before_there_were_dates_is_older_than_all_that_came_later(tmp_path: Path) -> None:

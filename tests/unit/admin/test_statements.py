@@ -1,4 +1,4 @@
-"""The list of statements that no test cites: what counts as a statement and as a citation."""
+"""The list of statements that no test cites: the definition of a statement and of a citation."""
 
 from __future__ import annotations
 

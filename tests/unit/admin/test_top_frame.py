@@ -1,4 +1,4 @@
-"""The page of `gridengine top`: what it warns of, and that it fits the terminal."""
+"""The page of `gridengine top`: its warnings, and its fit into the terminal."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def test_the_page_fits_the_terminal(width: int, height: int, count: int) -> None
 
 def test_all_sections_have_rows_in_the_smallest_usual_terminal() -> None:
     text = "\n".join(printed(seen(cell_of(300)), 80, 24))
-    for word in ("h000", "q0", "alice", "7 night", "300 of 300 hosts up", "2400 of 2400 slots", "10000 pending", "more"):
-        assert word in text
+    for token in ("h000", "q0", "alice", "7 night", "300 of 300 hosts up", "2400 of 2400 slots", "10000 pending", "more"):
+        assert token in text
 
 
 def test_without_a_terminal_nothing_is_left_out() -> None:

@@ -65,7 +65,7 @@ def test_tasks_are_named_and_ended_with_their_spool(
 
 
 @pytest.mark.parametrize(("end", "purge"), [(False, False), (True, False), (False, True)])
-def test_tasks_keep_a_cell_otherwise_and_the_refusal_says_how_they_end(
+def test_tasks_keep_a_cell_otherwise_and_the_refusal_names_the_way_to_end_them(
     cell: InstalledCell, shepherd: Shepherd, end: bool, purge: bool
 ) -> None:
     with pytest.raises(AdminError, match="--stop --purge ends them"):
@@ -81,6 +81,6 @@ def test_nothing_is_removed_of_a_task_that_does_not_end(cell: InstalledCell, she
 
 
 def test_a_task_that_is_over_keeps_nothing(cell: InstalledCell, shepherd: Shepherd) -> None:
-    """Its shepherd waits for another one."""
+    """Its shepherd waits for another task."""
     (shepherd.task / "exit").write_text("{}")
     uninstall(cell, yes=True, end=True, purge=False)

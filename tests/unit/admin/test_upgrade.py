@@ -1,4 +1,4 @@
-"""`gridengine upgrade`: its order, what stops it, and that it goes on where it stopped, in a cell of plain values."""
+"""`gridengine upgrade`: its order, its obstacles, and its continuation after a stop, in a cell of plain values."""
 
 from __future__ import annotations
 

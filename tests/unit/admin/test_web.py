@@ -15,7 +15,7 @@ from clients.admin.errors import AdminError
 
 @pytest.fixture
 def cell(tmp_path: Path) -> Any:
-    """A cell of the user 1500 on whose host no web server runs."""
+    """A cell of the user 1500; its host runs no web server."""
     files = SimpleNamespace(common=SimpleNamespace(stat=lambda: SimpleNamespace(st_uid=1500)))
     variables = {"SGE_CELL": "c"}
     return SimpleNamespace(files=files, settings={"admin_user": "sge"}, run_dir=tmp_path, environment=lambda: variables)
@@ -23,13 +23,13 @@ def cell(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """How it was started."""
+    """The command line that started the server."""
     found: list[str] = []
     monkeypatch.setattr(web, "web_of", lambda cell: "sge_web")
     monkeypatch.setattr(web, "process_of", lambda daemon: None)
     monkeypatch.setattr(web, "find_installation", lambda: SimpleNamespace(program=lambda name: f"/bin/{name}"))
     monkeypatch.setattr(web, "start", lambda daemon, *_: found.append(daemon))
-    monkeypatch.setattr(os, "execve", lambda path, words, variables: found.append(" ".join([*words, variables["SGE_CELL"]])))
+    monkeypatch.setattr(os, "execve", lambda path, argv, variables: found.append(" ".join([*argv, variables["SGE_CELL"]])))
     return found
 
 

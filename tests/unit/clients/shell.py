@@ -1,6 +1,6 @@
 """A shell for tests: runs q* commands against a cell in this process, without sockets.
 
-Owns the wiring of `clients.gdi` to the real views and decisions; what is sent and answered goes through JSON as on the wire.
+Connects `clients.gdi` to the real views and decisions; requests and answers go through JSON as on the wire.
 """
 
 from __future__ import annotations

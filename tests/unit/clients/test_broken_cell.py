@@ -27,7 +27,7 @@ READERS = (
     "status", "doctor", "shadow show", "host list", "arco status", "web --list", "web --stop",
     "token list", "stop", "uninstall",
 )
-"""Commands that also read what need not be there."""
+"""Commands that also read optional files."""
 COMMANDS = (
     *READERS, "web --token", "token join h7", "config history", "config plan /nonexistent", "start", "upgrade --check",
     "host add h9", "shadow take-over", "top",
@@ -107,15 +107,15 @@ def closed(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(builtins, "open", call)
 
 
-def outcome(words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    """Exit status and all that a command printed; it must not raise."""
-    monkeypatch.setattr(sys, "argv", ["gridengine", *words.split()])
+def outcome(line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """Exit status and whole output of a command, which must not raise."""
+    monkeypatch.setattr(sys, "argv", ["gridengine", *line.split()])
     try:
         status = main()
     except SystemExit as error:
         status = int(error.code or 0)
-    said = capsys.readouterr()
-    return status, said.out + said.err
+    output = capsys.readouterr()
+    return status, output.out + output.err
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -128,21 +128,21 @@ def test_each_command_names_the_file_and_the_reason(
     if damage == "unreadable":
         closed(monkeypatch, path)
     harmless = (name, damage) in HARMLESS
-    for words in COMMANDS if name in NEEDED else READERS:
-        status, said = outcome(words, capsys, monkeypatch)
-        for word in ("Traceback", "nternal error", "codec can't decode", "SGE_DEBUG_LEVEL", "embedded null"):
-            assert word not in said, (words, said)
+    for line in COMMANDS if name in NEEDED else READERS:
+        status, output = outcome(line, capsys, monkeypatch)
+        for token in ("Traceback", "nternal error", "codec can't decode", "SGE_DEBUG_LEVEL", "embedded null"):
+            assert token not in output, (line, output)
         if name in NEEDED and not harmless:
-            assert status and str(path) in said, (words, said)
-        elif words == "doctor":
-            assert status and (harmless or f"WRONG  {path}" in said or f"WRONG  cannot read {path}" in said), said
+            assert status and str(path) in output, (line, output)
+        elif line == "doctor":
+            assert status and (harmless or f"WRONG  {path}" in output or f"WRONG  cannot read {path}" in output), output
 
 
 def test_a_sound_cell_is_read_whole(
     common: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [outcome(words, capsys, monkeypatch)[1] for words in READERS]
-    assert not [text for text in said if str(common / "bootstrap") in text and "can be used" not in text]
+    output = [outcome(line, capsys, monkeypatch)[1] for line in READERS]
+    assert not [text for text in output if str(common / "bootstrap") in text and "can be used" not in text]
     shutil.rmtree(common)
-    for words in ("status", "stop", "web --list", "token list"):
-        assert "no cell here" in outcome(words, capsys, monkeypatch)[1]
+    for line in ("status", "stop", "web --list", "token list"):
+        assert "no cell here" in outcome(line, capsys, monkeypatch)[1]

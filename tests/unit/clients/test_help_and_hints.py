@@ -15,8 +15,8 @@ def never(arguments: list[str]) -> int:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_help_and_version_need_no_cell(command, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
-    for word in ("-help", "--help"):
-        assert program.run_guarded(command.name, never, [word]) == 0
+    for flag in ("-help", "--help"):
+        assert program.run_guarded(command.name, never, [flag]) == 0
         assert capsys.readouterr().out.splitlines()[1].startswith(f"usage: {command.name} [options]")
     assert program.run_guarded(command.name, never, ["--version"]) == 0
     assert capsys.readouterr().out.startswith("SGE 8.1.9 (gridengine ")
@@ -46,18 +46,18 @@ def test_a_name_that_is_nearly_right(shell: Shell, line: str, hint: str) -> None
 
 @pytest.mark.statement("SB-2")
 def test_lines_for_another_system_are_noted_where_there_are_none_of_ours(shell: Shell) -> None:
-    for text, said in (
+    for text, message in (
         ("#!/bin/sh\n#SBATCH --time=1\n#SBATCH -n 2\ntrue\n", "hint: 2 lines of the script for Slurm (#SBATCH) not read; "),
         ("#!/bin/sh\n#PBS -l walltime=1\ntrue\n", "hint: 1 line of the script for PBS (#PBS) not read; "),
         ("#!/bin/sh\n#SBATCH --time=1\n#$ -l h_rt=1\ntrue\n", ""),
     ):
         (shell.cwd / "job.sh").write_text(text)
         outcome = shell("qsub job.sh")
-        assert outcome.status == 0 and outcome.err.startswith(said) and bool(outcome.err) == bool(said)
+        assert outcome.status == 0 and outcome.err.startswith(message) and bool(outcome.err) == bool(message)
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "values"),
     [
         ("qsub -b y -m q true", ("b e a s", "n for never")),
         ("qsub -b y -t 0 true", ("1-N",)),
@@ -66,9 +66,9 @@ def test_lines_for_another_system_are_noted_where_there_are_none_of_ours(shell: 
         ("qstat -explain u", ("u needs none: the host is unreachable",)),
     ],
 )
-def test_a_hint_lists_the_values_of_an_option(shell: Shell, line: str, words: tuple[str, ...]) -> None:
+def test_a_hint_lists_the_values_of_an_option(shell: Shell, line: str, values: tuple[str, ...]) -> None:
     err = shell.as_root(line).err
-    assert "hint: " in err and all(word in err.partition("hint: ")[2] for word in words), err
+    assert "hint: " in err and all(flag in err.partition("hint: ")[2] for flag in values), err
 
 
 @pytest.mark.statement("DP-1")
@@ -77,8 +77,8 @@ def test_on_a_terminal_a_hint_names_a_predecessor_that_does_not_exist(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
-    said = "hint: -hold_jid nope: alice has no unfinished job of that name, so job 1 waits for none\n"
-    assert shell("qsub -b y -hold_jid nope sleep 1").err == (said if terminal else "")
+    message = "hint: -hold_jid nope: alice has no unfinished job of that name, so job 1 waits for none\n"
+    assert shell("qsub -b y -hold_jid nope sleep 1").err == (message if terminal else "")
     assert shell("qsub -b y -hold_jid 1,nope sleep 1").err == "", "it waits for one"
     assert shell("qsub -b y -hold_jid 99 sleep 1").err == "", "the number of a job that has ended"
 

@@ -1,4 +1,4 @@
-"""qhost, qselect, qmod: tables, selection, what is asked for."""
+"""qhost, qselect, qmod: tables, selection, requests."""
 
 from __future__ import annotations
 
@@ -194,9 +194,9 @@ def test_owners_of_a_queue(shell: Shell, cell: Cell) -> None:
     shell.as_root("qconf -aattr queue owner_list alice all.q@h1")
     shell("qsub -b y -r y -q all.q@h1 sleep 9")
     cell.cycle()
-    for option, letters in (("-d", "d"), ("-e", ""), ("-s", "s"), ("-usq", "")):
+    for option, codes in (("-d", "d"), ("-e", ""), ("-s", "s"), ("-usq", "")):
         assert shell(f"qmod {option} all.q@h1").status == 0
-        assert shell("qstat -f -q all.q@h1").lines[2].split()[5:] == ([letters] if letters else [])
+        assert shell("qstat -f -q all.q@h1").lines[2].split()[5:] == ([codes] if codes else [])
     assert shell("qmod -cq all.q@h1").out == 'Queue instance "all.q@h1" is already in the specified state: no error\n'
     outcome = shell("qmod -rq all.q@h1")
     assert (outcome.err, outcome.status) == ('alice - you have no permission to modify queue "all.q@h1"\n', 1)
@@ -265,7 +265,7 @@ def test_why_instances_are_ambiguous_or_in_error(shell: Shell, cell: Cell) -> No
 
 
 @pytest.mark.statement("EX-3", "ST-18", "QI-10")
-def test_a_job_whose_prolog_failed_says_so_until_it_runs_again(shell: Shell, cell: Cell) -> None:
+def test_a_job_whose_prolog_failed_shows_it_until_it_runs_again(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y -q all.q@h1 sleep 9")
     cell.cycle()
     cell.end(1, failed=8, reason="prolog exit 1")

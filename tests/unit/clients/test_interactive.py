@@ -15,7 +15,7 @@ from tests.unit.clients.shell import Shell
 @pytest.fixture(autouse=True)
 def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signals of the test's own process stay as they are."""
-    monkeypatch.setattr(Terminal, "watch_signals", lambda self, deferred=False: None)
+    monkeypatch.setattr(Terminal, "watch_signals", lambda self: None)
     monkeypatch.setenv("TERM", "vt100")
     monkeypatch.delenv("DISPLAY", raising=False)
 
@@ -23,20 +23,20 @@ def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.statement("IA-4", "SO-22", "IA-7", "SB-9")
 def test_the_submitted_request(shell: Shell) -> None:
     shell.streamed = [{"task_id": 1, "deleted": True}, {"done": True}]
-    said = shell("qrsh -pty y -l arch=* /bin/hostname -f")
-    assert (said.status, said.out, said.err) == (1, "", 'Your "qrsh" request could not be scheduled, try again later.\n')
+    outcome = shell("qrsh -pty y -l arch=* /bin/hostname -f")
+    assert (outcome.status, outcome.out, outcome.err) == (1, "", 'Your "qrsh" request could not be scheduled, try again later.\n')
     request = next(body for name, body in shell.asked if name == "submit")
-    wanted = {"kind": "qrsh", "now": True, "binary": True, "script_file": "/bin/hostname", "args": ["-f"], "pty": True}
-    assert {name: request[name] for name in wanted} == wanted
+    expected = {"kind": "qrsh", "now": True, "binary": True, "script_file": "/bin/hostname", "args": ["-f"], "pty": True}
+    assert {name: request[name] for name in expected} == expected
     assert request["environment"]["TERM"] == "vt100"
 
 
 @pytest.mark.statement("SO-22", "SO-24", "IA-2")
 def test_a_login_and_its_texts(shell: Shell) -> None:
     shell.streamed = [{"task_id": 1, "deleted": True}, {"done": True}]
-    said = shell("qlogin -now n")
-    assert said.out.startswith("Your job 1 (\"QLOGIN\") has been submitted")
-    assert said.err.startswith("waiting for interactive job to be scheduled ...\n")
+    outcome = shell("qlogin -now n")
+    assert outcome.out.startswith("Your job 1 (\"QLOGIN\") has been submitted")
+    assert outcome.err.startswith("waiting for interactive job to be scheduled ...\n")
     assert [(body["kind"], body["now"]) for name, body in shell.asked if name == "submit"] == [("qlogin", False)]
     assert shell("qlogin hostname").status == 2
 
@@ -45,8 +45,8 @@ def test_a_login_and_its_texts(shell: Shell) -> None:
     "line", ["qrsh -q nowhere true", "qrsh -t 1-2 true", "qrsh -sync y true", "qlogin -noshell", "qrsh -attach x"]
 )
 def test_wrong_options_are_refused(shell: Shell, line: str) -> None:
-    said = shell(line)
-    assert said.status != 0 and said.out == "" and said.err
+    outcome = shell(line)
+    assert outcome.status != 0 and outcome.out == "" and outcome.err
 
 
 @pytest.mark.statement("IA-3", "SO-10")
@@ -54,8 +54,8 @@ def test_qsh_needs_a_display_with_a_host(shell: Shell) -> None:
     assert shell("qsh").err == "error: no DISPLAY variable found with interactive job\n"
     assert shell("qsh -display :1").status == 1
     shell.streamed = [{"task_id": 1, "started": True}]
-    said = shell("qsh -display desk:1 -- -bg red")
-    assert said.status == 0 and said.err.endswith("has been successfully scheduled.\n")
+    outcome = shell("qsh -display desk:1 -- -bg red")
+    assert outcome.status == 0 and outcome.err.endswith("has been successfully scheduled.\n")
     request = next(body for name, body in shell.asked if name == "submit")
     assert (request["kind"], request["args"], request["environment"]["DISPLAY"]) == ("qsh", ["-bg", "red"], "desk:1")
 

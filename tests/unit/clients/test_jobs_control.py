@@ -144,7 +144,7 @@ def test_a_whole_record() -> None:
 
 @pytest.mark.statement("AC-2")
 @pytest.mark.parametrize(
-    ("failed", "words"),
+    ("failed", "message"),
     [
         (1, "assumedly before job"), (3, "before writing config"), (4, "before writing PID"), (7, "before prolog"),
         (8, "in prolog"), (9, "before pestart"), (10, "in pestart"), (11, "before job"), (12, "before pestop"),
@@ -156,12 +156,12 @@ def test_a_whole_record() -> None:
         (37, "qmaster enforced h_rt, h_cpu, or h_vmem limit"), (38, "adding supplementary group"),
     ],
 )
-def test_each_failed_code_has_its_text(failed: int, words: str) -> None:
+def test_each_failed_code_has_its_text(failed: int, message: str) -> None:
     fields = RECORD.split(":")
     fields[FIELDS.index("failed")] = str(failed)
     record = parse_line(":".join(fields))
     assert record is not None
-    assert f"failed       {failed:<3} : {words}" in full_record(record).splitlines()
+    assert f"failed       {failed:<3} : {message}" in full_record(record).splitlines()
 
 
 @pytest.mark.statement("AC-2")
@@ -188,7 +188,7 @@ def test_lines_of_the_file() -> None:
 
 @pytest.mark.statement("QA-7", "QA-8", "QA-2", "QA-4")
 @pytest.mark.parametrize(
-    ("wanted", "meant"),
+    ("criteria", "selected"),
     [
         ({}, True),
         ({"job": "274"}, True),
@@ -212,10 +212,10 @@ def test_lines_of_the_file() -> None:
         ({"master_only": True}, True),
     ],
 )
-def test_criteria_select_records(wanted: dict, meant: bool) -> None:  # type: ignore[type-arg]
+def test_criteria_select_records(criteria: dict, selected: bool) -> None:  # type: ignore[type-arg]
     record = parse_line(RECORD)
     assert record is not None
-    assert record_filter(wanted)(record) is meant
+    assert record_filter(criteria)(record) is selected
 
 
 @pytest.mark.statement("QA-1", "QA-2", "QA-7")

@@ -48,7 +48,7 @@ def test_a_command_understands_the_examples_of_its_manual(shell: Shell, call: st
 
 
 def test_a_time_without_its_date_is_refused_with_an_example(shell: Shell) -> None:
-    """As in 8.1.9 there is no short form; the refusal shows the form by a value that is one."""
+    """As in 8.1.9 there is no short form; the refusal shows the form by a valid value."""
     for call in ("qrsub -a 0900 -d 1:0:0", "qsub -a 1800 run.sh", "qacct -b 0900"):
         outcome = shell(call)
         assert outcome.status and "such as 12241800" in outcome.err, call

@@ -1,4 +1,4 @@
-"""qconf says which programs of a configuration this host cannot execute, and refuses nothing for that."""
+"""qconf names the programs of a configuration that this host cannot execute, and refuses nothing for that reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text, XML and JSON are chosen once, and each can print what the others can."""
+"""Text, XML and JSON are chosen in one place, and each can print the same data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_all_forms_print_the_same_things() -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "status", "said"),
+    ("problem", "status", "message"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), 1, "write error: No space left on device\n"),
         (OSError(errno.EIO, "Input/output error"), 1, "write error: Input/output error\n"),
@@ -39,7 +39,7 @@ def test_all_forms_print_the_same_things() -> None:
     ],
 )
 def test_a_full_disk_is_named_and_a_reader_that_has_gone_is_not(
-    problem: OSError, status: int, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    problem: OSError, status: int, message: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "dup2", lambda *descriptors: None)
 
@@ -47,4 +47,4 @@ def test_a_full_disk_is_named_and_a_reader_that_has_gone_is_not(
         raise problem
 
     assert program.run_guarded("qstat", command, []) == status
-    assert capfd.readouterr().err == said
+    assert capfd.readouterr().err == message

@@ -16,7 +16,7 @@ STRANGER = 1
 
 @pytest.fixture
 def request_file(shell: Shell) -> Path:
-    """One that would have a stranger's program verify the job."""
+    """A file by which another user's program would verify the job."""
     path = shell.cwd / ".sge_request"
     path.write_text("-A directory\n")
     path.chmod(0o644)
@@ -60,12 +60,12 @@ def test_a_link_in_home_to_the_file_of_another_user_is_not_followed(shell: Shell
     assert outcome.status == 0 and "is not read" in outcome.err and "theirs" not in str(shell.submitted)
 
 
-def account(shell: Shell, complaint: str = "") -> str | None:
-    """The account that `qsub` takes from the directory, and that it complains of this."""
+def account(shell: Shell, warning: str = "") -> str | None:
+    """The account that `qsub` takes from the directory, and its warning about the file."""
     outcome = shell("qsub -b y true")
     assert outcome.status == 0
     path = shell.cwd / ".sge_request"
-    assert outcome.err == (f"warning: {path} is not read: {complaint}\n" if complaint else "")
+    assert outcome.err == (f"warning: {path} is not read: {warning}\n" if warning else "")
     found: str | None = shell.submitted.get("account")
     return found
 

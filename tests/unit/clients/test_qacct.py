@@ -49,7 +49,7 @@ def local(seconds: int) -> str:
 
 
 def count(lines: list[str]) -> int:
-    """How many records of one second a table sums up."""
+    """The number of records of one second that a table sums up."""
     return sum(int(row.split("0.000")[0].split()[-1]) for row in lines if "0.000" in row)
 
 
@@ -82,11 +82,11 @@ FILTERS: list[tuple[str, dict[str, str], dict[str, str]]] = [
 
 
 @pytest.mark.statement("QA-8", "QA-2", "QA-4")
-@pytest.mark.parametrize(("options", "meant", "other"), FILTERS)
+@pytest.mark.parametrize(("options", "selected", "other"), FILTERS)
 def test_a_filter_selects_records_by_its_field_alone(
-    shell: Shell, cell: Cell, file: Path, options: str, meant: dict[str, str], other: dict[str, str]
+    shell: Shell, cell: Cell, file: Path, options: str, selected: dict[str, str], other: dict[str, str]
 ) -> None:
-    pair = [record(**meant), record(**other)]
+    pair = [record(**selected), record(**other)]
     assert sum(a != b for a, b in zip(*pair, strict=True)) == 1
     file.write_text(text(*pair))
     cell.master.spool.accounted.add((7, 1, each) for each in pair)
@@ -95,12 +95,12 @@ def test_a_filter_selects_records_by_its_field_alone(
         outcome = shell(f"qacct {options} {source}")
         assert (count(outcome.lines[2:]), outcome.status) == (1, 0)
         (found,) = json.loads(shell(f"qacct {options} {source} -j -json").out)["records"]
-        assert all(found[name] == value for name, value in meant.items() if name in ("owner", "hostname", "qname", "account"))
+        assert all(found[name] == value for name, value in selected.items() if name in ("owner", "hostname", "qname", "account"))
 
 
 @pytest.mark.statement("QA-7")
 @pytest.mark.parametrize(
-    ("options", "meant", "other"),
+    ("options", "selected", "other"),
     [
         ("-j 7", {"job_number": "7"}, {"job_number": "77"}),
         ("-j blue", {"job_name": "blue"}, {"job_name": "blue1"}),
@@ -108,10 +108,10 @@ def test_a_filter_selects_records_by_its_field_alone(
         ("-j 7 -t 2-4:2", {"task_number": "4"}, {"task_number": "3"}),
     ],
 )
-def test_records_of_a_job(shell: Shell, file: Path, options: str, meant: dict[str, str], other: dict[str, str]) -> None:
-    file.write_text(text(record(**other), record(**meant)))
+def test_records_of_a_job(shell: Shell, file: Path, options: str, selected: dict[str, str], other: dict[str, str]) -> None:
+    file.write_text(text(record(**other), record(**selected)))
     found = [entry.split() for entry in shell(f"qacct {options} -f {file}").lines]
-    assert [entry[1] for entry in found if entry[0] == "jobname"] == [meant.get("job_name", "job")]
+    assert [entry[1] for entry in found if entry[0] == "jobname"] == [selected.get("job_name", "job")]
     assert [entry[1] for entry in found if entry[0] == "jobnumber"] == ["7"]
 
 
@@ -185,9 +185,9 @@ def test_lines_that_are_no_records_are_skipped_and_reported(shell: Shell, file: 
     file.write_bytes("\n".join(lines).encode())
     outcome = shell(f"qacct -o -f {file}")
     assert [row.split()[:2] for row in outcome.lines[2:]] == [["alice", "2"]]
-    said = f"{file}: 8 lines are no accounting records and were left out: line 4, 5, 6, 7, 8, …\n"
-    assert (outcome.err, outcome.status) == (said, 0)
-    assert shell(f"qacct -j 7 -f {file}").err == said
+    warning = f"{file}: 8 lines are no accounting records and were left out: line 4, 5, 6, 7, 8, …\n"
+    assert (outcome.err, outcome.status) == (warning, 0)
+    assert shell(f"qacct -j 7 -f {file}").err == warning
     file.write_bytes(bytes(range(256)) * 40)
     assert shell(f"qacct -j -f {file}").lines[0] == "Total System Usage"
     assert "no accounting records" in shell(f"qacct -f {file}").err

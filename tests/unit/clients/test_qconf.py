@@ -1,4 +1,4 @@
-"""qconf: showing, changing by file, editor and attribute; texts of what is not there."""
+"""qconf: showing, changing by file, editor and attribute; messages about missing objects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def editor(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     runs: list[list[str]] = []
 
     def install(change, command: str = "ed -x"):  # type: ignore[no-untyped-def]
-        def edit(program: str, words: list[str], environment: object) -> int:
-            runs.append(words)
-            path = Path(words[-1])
+        def edit(program: str, arguments: list[str], environment: object) -> int:
+            runs.append(arguments)
+            path = Path(arguments[-1])
             changed = change(path.read_text())
             if changed is None:
                 return 1
@@ -290,7 +290,7 @@ def test_rights_are_checked_before_the_editor_starts(shell: Shell, editor) -> No
 
 @pytest.mark.statement("QF-10")
 def test_an_editor_that_removes_the_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "posix_spawnp", lambda program, words, environment: Path(words[-1]).unlink() or 0)
+    monkeypatch.setattr(os, "posix_spawnp", lambda program, arguments, environment: Path(arguments[-1]).unlink() or 0)
     monkeypatch.setattr(os, "waitpid", lambda pid, options: (pid, pid))
     outcome = shell.as_root("qconf -mq all.q")
     assert (outcome.out, outcome.status) == ("", 1)

@@ -11,7 +11,8 @@ import pytest
 from tests.unit.clients.shell import Shell
 
 COMPLEXES = """
-arch a STRING == YES NO NONE 0 | calendar c STRING == YES NO NONE 0 | cpu cpu DOUBLE >= YES NO 0 0
+arch a STRING == YES NO NONE 0 | calendar c STRING == YES NO NONE 0 | cgroups cg STRING == YES NO NONE 0
+cpu cpu DOUBLE >= YES NO 0 0
 display_win_gui dwg BOOL == YES NO 0 0 | h_core h_core MEMORY <= YES NO 0 0 | h_cpu h_cpu TIME <= YES NO 0:0:0 0
 h_data h_data MEMORY <= YES NO 0 0 | h_fsize h_fsize MEMORY <= YES NO 0 0 | h_rss h_rss MEMORY <= YES NO 0 0
 h_rt h_rt TIME <= YES NO 0:0:0 0 | h_stack h_stack MEMORY <= YES NO 0 0 | h_vmem h_vmem MEMORY <= YES NO 0 0
@@ -64,7 +65,7 @@ prolog none | epilog none | shell_start_mode posix_compliant | login_shells bash
 user_lists none | xuser_lists none | projects none | xprojects none | enforce_project false | enforce_user auto
 load_report_time 00:00:40 | max_unheard 00:05:00 | reschedule_unknown 00:00:00 | loglevel log_warning
 administrator_mail root | set_token_cmd none | pag_cmd none | token_extend_time none | shepherd_cmd none
-qmaster_params none | execd_params none
+qmaster_params none | execd_params ENABLE_CGROUPS=true
 reporting_params accounting=true reporting=false \\
 +flush_time=00:00:15 joblog=false sharelog=00:00:00 | finished_jobs 100 | gid_range 65400-65500
 qlogin_command builtin | qlogin_daemon builtin | rlogin_command builtin | rlogin_daemon builtin | rsh_command builtin

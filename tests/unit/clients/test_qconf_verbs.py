@@ -25,7 +25,7 @@ QUOTAS = """{
 """
 
 
-def told(outcome: Outcome) -> tuple[str, str, int]:
+def printed(outcome: Outcome) -> tuple[str, str, int]:
     return outcome.out, outcome.err, outcome.status
 
 
@@ -43,11 +43,11 @@ def write(shell: Shell, name: str, text: str) -> Path:
 @pytest.mark.statement("QF-26", "QF-36")
 def test_users_of_access_lists(shell: Shell) -> None:
     added = 'added "alice" to access list "one"\nadded "bob" to access list "one"\n'
-    assert told(shell.as_root("qconf -au alice,bob one")) == (added, "", 0)
-    assert told(shell.as_root("qconf -au bob one")) == ("", '"bob" is already in access list "one"\n', 1)
-    assert told(shell.as_root("qconf -du bob one")) == ('deleted user "bob" from access list "one"\n', "", 0)
-    assert told(shell.as_root("qconf -du bob one")) == ("", 'user "bob" is not in access list "one"\n', 1)
-    assert told(shell.as_root("qconf -du bob two")) == ("", 'access list "two" doesn\'t exist\n', 1)
+    assert printed(shell.as_root("qconf -au alice,bob one")) == (added, "", 0)
+    assert printed(shell.as_root("qconf -au bob one")) == ("", '"bob" is already in access list "one"\n', 1)
+    assert printed(shell.as_root("qconf -du bob one")) == ('deleted user "bob" from access list "one"\n', "", 0)
+    assert printed(shell.as_root("qconf -du bob one")) == ("", 'user "bob" is not in access list "one"\n', 1)
+    assert printed(shell.as_root("qconf -du bob two")) == ("", 'access list "two" doesn\'t exist\n', 1)
     assert shell("qconf -su one").lines[-1] == "entries alice"
     assert shell("qconf -au alice one").status == 1
     shell.as_root("qconf -ao alice")
@@ -65,7 +65,7 @@ def test_quota_sets_at_once_and_one_by_one(shell: Shell, cell: Cell) -> None:
     assert shell("qconf -srqs one,two").out == shell("qconf -srqs 'o*,t?o'").out == shell("qconf -srqs").out
     write(shell, "other", QUOTAS.replace("=4", "=5").replace("=9", "=10"))
     outcome = shell.as_root("qconf -Mrqs other two")
-    assert told(outcome) == ('root@master modified "two" in resource quota set list\n', "", 0)
+    assert printed(outcome) == ('root@master modified "two" in resource quota set list\n', "", 0)
 
     def limits() -> list[str]:
         return [cell.state.kind("resource_quota")[name]["limit"].split("=")[1] for name in ("one", "two")]
@@ -100,22 +100,22 @@ def test_nodes_of_the_share_tree(shell: Shell, cell: Cell) -> None:
         cell.add("user", name)
     cell.add("project", "p")
     outcome = shell.as_root("qconf -astnode /u1=10,p=30")
-    assert told(outcome) == ("setting \n/u1=10\nsetting \n/p=30\nmodified sharetree\n", "", 0)
+    assert printed(outcome) == ("setting \n/u1=10\nsetting \n/p=30\nmodified sharetree\n", "", 0)
     assert shell.as_root("qconf -astnode /p/u2=5").status == 0
     drawn = "Root=1\n   u1=10\n   p=30\n      u2=5\n"
-    assert told(shell("qconf -sst")) == (drawn, "", 0)
-    assert told(shell("qconf -bonsai")) == (drawn, "", 0)
-    assert told(shell("qconf -sstnode /")) == ("/=1\n/u1=10\n/p=30\n/p/u2=5\n", "", 0)
-    assert told(shell("qconf -rsstnode p")) == ("/p=30\n/p/u2=5\n", "", 0)
+    assert printed(shell("qconf -sst")) == (drawn, "", 0)
+    assert printed(shell("qconf -bonsai")) == (drawn, "", 0)
+    assert printed(shell("qconf -sstnode /")) == ("/=1\n/u1=10\n/p=30\n/p/u2=5\n", "", 0)
+    assert printed(shell("qconf -rsstnode p")) == ("/p=30\n/p/u2=5\n", "", 0)
     outcome = shell("qconf -sstnode /nosuch,/u1")
-    assert told(outcome) == ("/u1=10\n", "Unable to locate /nosuch in sharetree\n", 1)
+    assert printed(outcome) == ("/u1=10\n", "Unable to locate /nosuch in sharetree\n", 1)
     assert shell.as_root("qconf -mstnode /u1=11").status == 0
-    assert told(shell.as_root("qconf -dstnode /p/u2")) == ("removing \n/p/u2\nmodified sharetree\n", "", 0)
+    assert printed(shell.as_root("qconf -dstnode /p/u2")) == ("removing \n/p/u2\nmodified sharetree\n", "", 0)
     assert shell("qconf -sst").out == "Root=1\n   u1=11\n   p=30\n"
     write(shell, "tree", shell("qconf -sstree").out)
     assert shell.as_root("qconf -dstree").status == 0
-    assert told(shell.as_root("qconf -Astree tree")) == ("changed sharetree\n", "", 0)
-    assert told(shell.as_root("qconf -Mstree tree")) == ("changed sharetree\n", "", 0)
+    assert printed(shell.as_root("qconf -Astree tree")) == ("changed sharetree\n", "", 0)
+    assert printed(shell.as_root("qconf -Mstree tree")) == ("changed sharetree\n", "", 0)
     assert shell("qconf -sst").out == "Root=1\n   u1=11\n   p=30\n"
     outcome = shell.as_root("qconf -mstnode /u1")
     assert outcome.status == 1
@@ -129,7 +129,7 @@ def test_searching(shell: Shell, cell: Cell) -> None:
     assert shell("qconf -sobjl queue slots 1").out == "all.q\n"
     assert shell("qconf -sobjl queue_domain slots '*'").out == "all.q@@g\n"
     assert shell("qconf -sobjl queue_instance 'slo*' 3").out == "all.q@h3\n"
-    assert told(shell("qconf -sobjl queue slots 9")) == ("", "", 0)
+    assert printed(shell("qconf -sobjl queue slots 9")) == ("", "", 0)
     outcome = shell("qconf -sobjl calendar year NONE")
     assert (outcome.out, outcome.status) == ("", 1)
     assert '"calendar" cannot be searched' in outcome.err
@@ -155,7 +155,7 @@ def test_purging(shell: Shell, cell: Cell) -> None:
     assert shell.as_root("qconf -purge queue '*' all.q@h3").status == 0
     assert "[" not in queue(cell, "notify")
     outcome = shell.as_root("qconf -purge queue slots all.q@h1")
-    assert told(outcome) == ("", 'Attribute name ("slots") and/or value ("h1") not found\n', 0)
+    assert printed(outcome) == ("", 'Attribute name ("slots") and/or value ("h1") not found\n', 0)
     assert shell.as_root("qconf -purge queue slots all.q@@g").status == 0
     assert queue(cell, "slots") == "1"
     for line in ("queue slots all.q", "exechost complex_values h1"):
@@ -234,9 +234,9 @@ def test_event_clients(shell: Shell) -> None:
 
 @pytest.mark.statement("QF-34")
 def test_parts_of_the_qmaster(shell: Shell) -> None:
-    assert told(shell.as_root("qconf -at scheduler")) == ("", "scheduler thread is already running\n", 0)
+    assert printed(shell.as_root("qconf -at scheduler")) == ("", "scheduler thread is already running\n", 0)
     for option in ("-at", "-kt"):
-        assert told(shell.as_root(f"qconf {option} jvm")) == ("", 'thread with name "jvm" is not supported\n', 1)
+        assert printed(shell.as_root(f"qconf {option} jvm")) == ("", 'thread with name "jvm" is not supported\n', 1)
 
 
 @pytest.mark.statement("QF-33")
@@ -244,31 +244,31 @@ def test_clearing_usage(shell: Shell, cell: Cell) -> None:
     cell.add("user", "alice")
     cell.add("user", "bob")
     both = 'root@master modified "alice" in user list\nroot@master modified "bob" in user list\n'
-    assert told(shell.as_root("qconf -clearusage")) == (both, "", 0)
-    assert told(shell.as_root("qconf -clearusage alice,bob")) == (both, "", 0)
-    assert told(shell.as_root("qconf -clearusage nosuch")) == ("", 'denied: user "nosuch" does not exist\n', 1)
+    assert printed(shell.as_root("qconf -clearusage")) == (both, "", 0)
+    assert printed(shell.as_root("qconf -clearusage alice,bob")) == (both, "", 0)
+    assert printed(shell.as_root("qconf -clearusage nosuch")) == ("", 'denied: user "nosuch" does not exist\n', 1)
 
 
 @pytest.mark.statement("GD-2", "QF-4", "QF-8")
 def test_attributes_of_a_file_change_together_or_not_at_all(shell: Shell, cell: Cell) -> None:
     write(shell, "good", "slots 11\nseq_no 12\n")
-    assert told(shell.as_root("qconf -Mattr queue good all.q")) == (
+    assert printed(shell.as_root("qconf -Mattr queue good all.q")) == (
         'root@master modified "all.q" in cluster queue list\n',
         "",
         0,
     )
-    for number, (text, word) in enumerate((("slots 1\nseq_no bad\n", '"seq_no"'), ("slots 1\nnosuch 3\n", '"nosuch"'))):
+    for number, (text, token) in enumerate((("slots 1\nseq_no bad\n", '"seq_no"'), ("slots 1\nnosuch 3\n", '"nosuch"'))):
         before = dict(cell.state.kind("cluster_queue")["all.q"])
         outcome = shell.as_root(f"qconf -Mattr queue {write(shell, f'bad{number}', text)} all.q")
         assert (outcome.out, outcome.status) == ("", 1)
-        assert word in outcome.err
+        assert token in outcome.err
         assert cell.state.kind("cluster_queue")["all.q"] == before
     revision = cell.state.revision
     shell.as_root("qconf -Mattr queue good all.q@h1")
     assert cell.state.revision == revision + 1
     missing = 'Attribute name ("notify") and/or value ("h1") not found\n'
     outcome = shell.as_root("qconf -purge queue slots,seq_no,notify all.q@h1")
-    assert told(outcome) == ('root@master modified "all.q" in cluster queue list\n', missing, 0)
+    assert printed(outcome) == ('root@master modified "all.q" in cluster queue list\n', missing, 0)
     assert (queue(cell, "slots"), queue(cell, "seq_no")) == ("11", "12")
     assert "no attribute is named" in shell.as_root("qconf -purge queue , all.q@h1").err
 

@@ -29,7 +29,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
 
 
 def _streams(monkeypatch: pytest.MonkeyPatch, *streams: list[dict[str, Any]]) -> list[object]:
-    """The qmaster's streams, one after the other; each but the last breaks off, the last is ended."""
+    """The qmaster's streams in sequence; each breaks off, but the last ends."""
     asked: list[object] = []
     left = list(streams)
 
@@ -99,8 +99,8 @@ def test_jobs_that_ended_while_the_stream_was_broken_are_reported(
 @pytest.mark.parametrize("line", ["", "-trigger JB_END", "-trigger NOSUCH x", "-x", "-sm -trigger JB_END x"])
 def test_invalid_calls_are_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert program.run_guarded("qevent", qevent.qevent, line.split()) == 1
-    told, below = capsys.readouterr().err.splitlines()
-    assert told.startswith("qevent: ") and below.startswith(("usage: qevent", "hint: -trigger "))
+    message, below = capsys.readouterr().err.splitlines()
+    assert message.startswith("qevent: ") and below.startswith(("usage: qevent", "hint: -trigger "))
 
 
 def test_a_script_that_is_not_there_is_reported_and_the_next_event_comes(

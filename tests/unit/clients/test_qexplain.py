@@ -1,4 +1,4 @@
-"""qexplain and qresub: what they ask and print; what keeps jobs, and what would help."""
+"""qexplain and qresub: their requests and outputs; the causes of pending jobs, and the remedies."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_the_smallest_change_that_helps_is_named(shell: Shell, cell: Cell) -> No
 
 @pytest.mark.statement("ST-18")
 @pytest.mark.parametrize(
-    ("failed", "reason", "remedy", "said"),
+    ("failed", "reason", "remedy", "sentence"),
     [
         (26, "can't open output file \"/no/x\": No such file", "qalter -o PATH 1, then qmod -cj 1", ""),
         (26, "can't open error file \"/no/x\": No such file", "qalter -e PATH 1, then qmod -cj 1", ""),
@@ -175,14 +175,14 @@ def test_the_smallest_change_that_helps_is_named(shell: Shell, cell: Cell) -> No
     ],
 )
 def test_where_and_when_it_failed_and_what_changes_that(
-    shell: Shell, cell: Cell, failed: int, reason: str, remedy: str, said: str
+    shell: Shell, cell: Cell, failed: int, reason: str, remedy: str, sentence: str
 ) -> None:
     """qstat -j has the form of 8.1.9, with user and process, and qexplain words."""
     job = cell.submit()
     cell.cycle()
-    stamp = f"{said} [1001:4711]: " if said else ""
+    stamp = f"{sentence} [1001:4711]: " if sentence else ""
     cell.end(job, failed=failed, reason=f"{stamp}{reason}")
-    when = said or "01/15/2027 08:00:00"
+    when = sentence or "01/15/2027 08:00:00"
     assert f"error reason          1:      {stamp or f'{when}: '}{reason} (on host h1)" in shell(f"qstat -j {job}").lines
     assert explain(shell, job)[:3] == [
         f'job {job} ("sleep") is in error state, because',

@@ -1,4 +1,4 @@
-"""qmake: what it hands to make and to qrsh, and which slot a command gets."""
+"""qmake: the arguments for make and for qrsh, and the slot of each command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Became = list[list[str]]
 def became(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Became:
     """The programs that this process would have become."""
     done: Became = []
-    monkeypatch.setattr(qmake, "_become", lambda words: done.append(words) or 0)
+    monkeypatch.setattr(qmake, "_become", lambda command: done.append(command) or 0)
     monkeypatch.setattr("sys.argv", ["/ge/bin/qmake"])
     monkeypatch.chdir(tmp_path)
     for name in ("SGE_ARCH", "PE_HOSTFILE", "QMAKE_SLOTS", "QMAKE_OPTIONS", "JOB_ID"):
@@ -67,25 +67,25 @@ def test_unknown_options_are_refused(became: Became, capsys: pytest.CaptureFixtu
 
 def test_make_gets_the_number_of_parallel_commands(in_job: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "Makefile").touch()
-    words = in_job("-inherit", "--", "-k", h1=2, h2=1)
-    assert words[1:-1] == ["-j", "3", "-k", "-f", "Makefile", "-f"]
-    behind_all = Path(words[-1]).read_text()
+    command = in_job("-inherit", "--", "-k", h1=2, h2=1)
+    assert command[1:-1] == ["-j", "3", "-k", "-f", "Makefile", "-f"]
+    behind_all = Path(command[-1]).read_text()
     assert behind_all == "SHELL := /ge/bin/qmake -rule $(SHELL)\nMAKE := /ge/bin/qmake -inherit --\n"
     below = in_job("-inherit", "--", "-C", "sub", h1=2, h2=1)
     assert below[1:-1] == ["-C", "sub", "-f"], "a make below has the jobs of the one above, and there is no makefile"
 
 
-@pytest.mark.parametrize("words", [["-f", "x"], ["-fx"], ["--file=x"], ["--makefile", "x"]])
-def test_a_makefile_that_is_named_is_the_only_one(in_job: Callable[..., list[str]], tmp_path: Path, words: list[str]) -> None:
+@pytest.mark.parametrize("command", [["-f", "x"], ["-fx"], ["--file=x"], ["--makefile", "x"]])
+def test_a_makefile_that_is_named_is_the_only_one(in_job: Callable[..., list[str]], tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "Makefile").touch()
-    assert in_job("-inherit", "--", "-j2", *words, h1=1)[1:-2] == ["-j2", *words]
+    assert in_job("-inherit", "--", "-j2", *command, h1=1)[1:-2] == ["-j2", *command]
 
 
-@pytest.mark.parametrize("words", [["-C", "d"], ["-Cd"], ["--directory", "d"], ["--directory=d"]])
-def test_the_makefile_is_looked_for_where_make_goes(in_job: Callable[..., list[str]], tmp_path: Path, words: list[str]) -> None:
+@pytest.mark.parametrize("command", [["-C", "d"], ["-Cd"], ["--directory", "d"], ["--directory=d"]])
+def test_the_makefile_is_looked_for_where_make_goes(in_job: Callable[..., list[str]], tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "GNUmakefile").touch()
-    assert in_job("-inherit", "--", "-j2", *words, h1=1)[-4:-1] == ["-f", "GNUmakefile", "-f"]
+    assert in_job("-inherit", "--", "-j2", *command, h1=1)[-4:-1] == ["-f", "GNUmakefile", "-f"]
 
 
 def opened_below(directory: Path) -> list[int]:
@@ -109,11 +109,11 @@ def test_each_command_has_a_slot_of_its_own(
         os.close(number)
 
 
-@pytest.mark.parametrize("wish", ['SGE_RREQ="-l comp=1" cc', "SGE_RREQ='-l comp=1' cc", "  SGE_RREQ='-l comp=1' cc"])
-def test_without_a_parallel_job_each_command_is_a_job(in_job: Callable[..., list[str]], wish: str) -> None:
+@pytest.mark.parametrize("option", ['SGE_RREQ="-l comp=1" cc', "SGE_RREQ='-l comp=1' cc", "  SGE_RREQ='-l comp=1' cc"])
+def test_without_a_parallel_job_each_command_is_a_job(in_job: Callable[..., list[str]], option: str) -> None:
     in_job("-inherit", "-l", "arch=x", "-now", "y", "--")
-    words = in_job("-rule", "/bin/sh", "-c", wish)
-    assert words == [*"/ge/bin/qrsh -l arch=x -now y -l comp=1 -nostdin -cwd -V -noshell /bin/sh -c".split(), wish]
+    command = in_job("-rule", "/bin/sh", "-c", option)
+    assert command == [*"/ge/bin/qrsh -l arch=x -now y -l comp=1 -nostdin -cwd -V -noshell /bin/sh -c".split(), option]
     assert "-now n" in " ".join(in_job("-rule", "/bin/sh", "-c", "true")).replace("-now y", "-now n")
 
 

@@ -1,4 +1,4 @@
-"""qquota: rows, what options select, XML, default files."""
+"""qquota: rows, selection by options, XML, default files."""
 
 from __future__ import annotations
 

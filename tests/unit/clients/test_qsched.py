@@ -1,4 +1,4 @@
-"""qsched: what is kept free for waiting jobs, in its three forms."""
+"""qsched: the reservations of waiting jobs, in its three forms."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_instances_with_free_resources_and_the_tasks_that_wait_for_them(planned:
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("arguments", "text"),
     [
         ("-s x", '"x" is no order'),
         ("-j 1,a", '"a" is no number of a job'),
@@ -93,6 +93,6 @@ def test_instances_with_free_resources_and_the_tasks_that_wait_for_them(planned:
         ("--x=1", '"--x"'),
     ],
 )
-def test_wrong_arguments_are_refused(shell: Shell, words: str, text: str) -> None:
-    outcome = shell(f"qsched {words}")
+def test_wrong_arguments_are_refused(shell: Shell, arguments: str, text: str) -> None:
+    outcome = shell(f"qsched {arguments}")
     assert outcome.status == 1 and outcome.out == "" and text in outcome.err and shell.asked == []

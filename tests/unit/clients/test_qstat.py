@@ -261,14 +261,14 @@ def test_finished_and_waiting_jobs(busy: Shell, cell: Cell) -> None:
 @pytest.mark.statement("ST-25")
 def test_each_kind_of_hold(shell: Shell) -> None:
     kinds = {"u": "user", "o": "operator", "s": "system"}
-    for letter, name in kinds.items():
+    for code, name in kinds.items():
         shell(f"qsub -b y -N {name} true")
-        shell.as_root(f"qhold -h {letter} {name}")
+        shell.as_root(f"qhold -h {code} {name}")
     shell("qsub -b y -N free true")
     shell("qsub -b y -t 1-3 -hold_jid_ad free -N follows -t 1-1 true")
     names = lambda states: [line.split()[2] for line in shell(f"qstat -s {states}").lines[2:]]  # noqa: E731
-    for letter, name in kinds.items():
-        assert names(f"h{letter}") == [name]
+    for code, name in kinds.items():
+        assert names(f"h{code}") == [name]
     assert names("h") == ["user", "operator", "system"]
     assert names("huhs") == names("huhs+") == ["user", "system"]
 

@@ -173,16 +173,16 @@ def test_slave_tasks_of_tightly_integrated_jobs(shell: Shell, cell: Cell) -> Non
 
 @pytest.mark.statement("ST-18", "SC-6")
 @pytest.mark.parametrize(
-    ("wanted", "said", "number"),
+    ("setting", "note", "number"),
     [
         ("true", "There are no messages available", 0),
         ("false", "(Collecting of scheduler job information is turned off)", 83),
         ("job_list 99", "(Scheduler job information not available for every job)", 84),
     ],
 )
-def test_the_note_where_no_pending_reasons_are_collected(shell: Shell, cell: Cell, wanted: str, said: str, number: int) -> None:
-    cell.configure("scheduler", "", schedd_job_info=wanted)
-    line = f"scheduling info:            {said}"
+def test_the_note_where_no_pending_reasons_are_collected(shell: Shell, cell: Cell, setting: str, note: str, number: int) -> None:
+    cell.configure("scheduler", "", schedd_job_info=setting)
+    line = f"scheduling info:            {note}"
     assert shell("qstat -j").out == f"{line}\n\n"
     shell("qsub -b y sleep 9")
     cell.cycle()

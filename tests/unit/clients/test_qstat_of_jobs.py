@@ -127,7 +127,7 @@ def test_xml_keeps_any_text(shell: Shell) -> None:
 
 @pytest.mark.statement("SE-4")
 def test_a_login_rule_of_a_site_sees_the_owners_of_jobs_on_a_host(busy: Shell) -> None:
-    """The query of the PAM module that 8.1.9 includes: whether a user has a task that runs on this host."""
+    """The query of the PAM module of 8.1.9: whether a user has a task that runs on this host."""
     assert len(busy('qstat -s r -u alice -q "*@h1"').lines) == 3
     assert busy('qstat -s r -u bob -q "*@h1"').out == ""
     assert busy('qstat -s r -u alice -q "*@master"').out == ""

@@ -1,4 +1,4 @@
-"""qstatus: its tables, sums, orders and words of one letter. What 8.1.9 printed for the same jobs is the reference."""
+"""qstatus: its tables, sums, orders and words of one letter. The output of 8.1.9 for the same jobs is the reference."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_times_ago_and_suspended_jobs(dated: Shell, cell: Cell, monkeypatch: pyt
 
 @pytest.mark.statement("UT-1")
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("arguments", "text"),
     [
         ("-a alice", '-a selects all users, "alice" a single user'),
         ("alice bob", 'one user is expected, "bob" is a second one'),
@@ -128,8 +128,8 @@ def test_times_ago_and_suspended_jobs(dated: Shell, cell: Cell, monkeypatch: pyt
         ("-az", 'invalid option argument "-z"'),
     ],
 )
-def test_contradictory_options_are_refused(shell: Shell, words: str, text: str) -> None:
-    outcome = shell(f"qstatus {words}")
+def test_contradictory_options_are_refused(shell: Shell, arguments: str, text: str) -> None:
+    outcome = shell(f"qstatus {arguments}")
     assert outcome.status == 1 and outcome.out == "" and text in outcome.err
     assert "  no user" not in outcome.err and shell.asked == []
 

@@ -1,4 +1,4 @@
-"""qsub: sources of options, what is sent, what is printed, how it ends."""
+"""qsub: sources of options, requests, outputs, exit codes."""
 
 from __future__ import annotations
 
@@ -253,8 +253,8 @@ def test_sync_of_an_array_ends_with_the_first_failure(shell: Shell) -> None:
     shell.streamed = [*({"task_id": i, "exit_status": code, "failed": 0} for i, code in ends), {"done": True}]
     outcome = shell("qsub -sync y -t 1-3 -b y true")
     assert outcome.status == 4
-    told = [f"Job 1.{i} exited with exit code {code}." for i, code in ends]
-    assert outcome.lines[1:] == told[:1] and outcome.err.splitlines() == told[1:]
+    printed = [f"Job 1.{i} exited with exit code {code}." for i, code in ends]
+    assert outcome.lines[1:] == printed[:1] and outcome.err.splitlines() == printed[1:]
 
 
 @pytest.mark.statement("SO-34")
@@ -262,7 +262,7 @@ def test_an_interrupt_deletes_the_job(shell: Shell, cell: Cell, monkeypatch: pyt
     from clients import gdi
 
     def interrupted(name: str, body: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(gdi, "stream", interrupted)
     assert shell("qsub -h -sync y -b y true").status == 130

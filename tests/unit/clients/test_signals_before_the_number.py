@@ -25,12 +25,12 @@ def handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def signals_at_submission(monkeypatch: pytest.MonkeyPatch, numbers: list[signal.Signals]) -> None:
+def signal_at_submission(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
     change = gdi.change
 
     def signalled(name: str, *arguments: object) -> object:
         answer = change(name, *arguments)
-        for number in numbers:
+        if name == "submit":
             signal.raise_signal(number)
         return answer
 
@@ -43,27 +43,14 @@ def signals_at_submission(monkeypatch: pytest.MonkeyPatch, numbers: list[signal.
 def test_a_signal_during_the_submission_deletes_the_job(
     shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, command: str
 ) -> None:
-    signals_at_submission(monkeypatch, [number])
+    signal_at_submission(monkeypatch, number)
     assert shell(command).status == 128 + number
     assert [name for name, _ in shell.asked] == ["submit", "delete_jobs"]
     assert not cell.state.jobs
 
 
-def test_a_second_signal_takes_effect_at_once(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    signals_at_submission(monkeypatch, [signal.SIGTERM, signal.SIGINT])
-    outcome = shell("qrsh -now n true")
-    assert (outcome.status, outcome.err) == (143, "it is not known whether the job was submitted\n")
-
-
-def test_a_signal_takes_effect_after_some_seconds_without_a_number(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    signals_at_submission(monkeypatch, [signal.SIGTERM, signal.SIGALRM])
-    outcome = shell("qrsh -now n true")
-    assert (outcome.status, outcome.err) == (143, "it is not known whether the job was submitted\n")
-
-
 def test_signals_take_effect_at_once_during_a_session() -> None:
     terminal = Terminal()
-    terminal.watch_signals(deferred=True)
-    terminal.deliver_signals()
+    terminal.watch_signals()
     with pytest.raises(Exception, match="15"):
         signal.raise_signal(signal.SIGTERM)

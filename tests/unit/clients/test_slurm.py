@@ -1,4 +1,4 @@
-"""Commands with Slurm's names: how options are read, what they mean for qsub, and what rows look like."""
+"""Commands with Slurm's names: the reading of options, their meaning for qsub, and the form of rows."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_options_without_a_counterpart_are_refused_by_name(slurm: str, why: str)
 
 
 def test_every_option_that_qsub_gives_a_hint_for_is_in_the_table() -> None:
-    """One knows what the other says: no option of Slurm's is explained there and unknown here."""
+    """Both tables agree: no option of Slurm is explained in one and unknown in the other."""
     known = {name for row in SBATCH_ROWS for name in row.names}
     assert {name for name in FOREIGN_OPTIONS if name.startswith("--")} <= known
 
@@ -142,12 +142,12 @@ def test_forms_of_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "why"),
+    ("form", "why"),
     [("--gamma", "unrecognized"), ("-x", "invalid option"), ("--b", "ambiguous"), ("--alpha", "requires"), ("--beta=1", "allow")],
 )
-def test_forms_that_are_none(word: str, why: str) -> None:
+def test_forms_that_are_none(form: str, why: str) -> None:
     with pytest.raises(SlurmError, match=why):
-        read(word)
+        read(form)
 
 
 def test_directives_end_where_the_script_begins() -> None:
@@ -193,13 +193,13 @@ def test_lists_of_nodes() -> None:
     assert node_list(["one"]) == "one" and node_list([]) == ""
 
 
-def job(letters: str, pending: bool, tasks: str = "", offset: int = 0, at_a_time: int = 0, **details: Any) -> SlurmJob:
+def job(codes: str, pending: bool, tasks: str = "", offset: int = 0, at_a_time: int = 0, **details: Any) -> SlurmJob:
     grants = [] if pending else [["all.q@n1", 2, 0], ["all.q@n2", 1, 0]]
-    return SlurmJob([12, 0.5, "name", "alice", letters, 1000.0, grants, 3, tasks, NOTHING | details], pending, offset, at_a_time)
+    return SlurmJob([12, 0.5, "name", "alice", codes, 1000.0, grants, 3, tasks, NOTHING | details], pending, offset, at_a_time)
 
 
 @pytest.mark.parametrize(
-    ("letters", "pending", "state", "reason"),
+    ("codes", "pending", "state", "reason"),
     [
         ("qw", True, "PD", "Resources"),
         ("hqw", True, "PD", "JobHeldUser"),
@@ -212,8 +212,8 @@ def job(letters: str, pending: bool, tasks: str = "", offset: int = 0, at_a_time
         ("dr", False, "CG", "None"),
     ],
 )
-def test_states(letters: str, pending: bool, state: str, reason: str) -> None:
-    one = job(letters, pending)
+def test_states(codes: str, pending: bool, state: str, reason: str) -> None:
+    one = job(codes, pending)
     assert (one.state, one.reason) == (state, reason)
 
 

@@ -13,11 +13,11 @@ from clients import gdi, program, progress
 
 @pytest.mark.statement("SO-34")
 def test_a_waiting_command_reports_once_that_the_job_is_still_pending(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+    printed: list[str] = []
     spoken = threading.Event()
 
     def print_error(text: str) -> None:
-        said.append(text)
+        printed.append(text)
         spoken.set()
 
     def stream(name: str, body: Any) -> Iterator[dict[str, Any]]:
@@ -32,14 +32,14 @@ def test_a_waiting_command_reports_once_that_the_job_is_still_pending(monkeypatc
     records = progress.records_of(7)
     assert next(records) == {"task_id": 1}
     records.close()  # type: ignore[attr-defined]
-    assert said == ["job 7 is still pending: qexplain 7 says why"]
+    assert printed == ["job 7 is still pending: qexplain 7 says why"]
 
 
 def test_nothing_is_printed_of_a_job_that_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(program, "print_error", said.append)
+    printed: list[str] = []
+    monkeypatch.setattr(program, "print_error", printed.append)
     monkeypatch.setattr(gdi, "stream", lambda name, body: iter([{"task_id": 1}]))
     records = progress.records_of(7)
     next(records)
     records.close()  # type: ignore[attr-defined]
-    assert said == []
+    assert printed == []

@@ -1,4 +1,4 @@
-"""The programs of utilbin: what they print of hosts and services, and how they refuse. Formats: O."""
+"""The programs of utilbin: their output about hosts and services, and their refusals. Formats: O."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 HOSTS = {
     "g2": ("g2", [], ["10.88.0.3"]),
+    "six": ("six", [], ["fd88::3"]),
     "shorty": ("long.example.org", ["shorty", "other.name"], ["10.88.0.99"]),
 }
 USAGE = "Version: 8.1.9\nusage: gethostby"
@@ -20,7 +21,7 @@ def resolver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A resolver that knows HOSTS, and a cell with a file host_aliases, which is returned."""
 
     def by_name(name: bytes) -> tuple[str, list[str], list[str]]:
-        if name.decode() not in HOSTS:
+        if name.decode() not in HOSTS or name == b"six":
             raise _socket.gaierror(_socket.EAI_AGAIN, "")
         return HOSTS[name.decode()]
 
@@ -31,7 +32,13 @@ def resolver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
                 return entry
         raise _socket.herror(1, "")
 
+    def all_addresses(name: str, _port: None, family: int, _kind: int) -> list[object]:
+        if (name, family) != ("six", _socket.AF_INET6):
+            raise _socket.gaierror(_socket.EAI_NONAME, "")
+        return [(family, _kind, 0, "", ("fd88::3", 0, 0, 0))]
+
     monkeypatch.setattr(_socket, "gethostbyname_ex", by_name)
+    monkeypatch.setattr(_socket, "getaddrinfo", all_addresses)
     monkeypatch.setattr(_socket, "gethostbyaddr", by_address)
     monkeypatch.setattr(_socket, "gethostname", lambda: "shorty")
     monkeypatch.setattr(_socket, "getservbyname", lambda name, kind: {"http": 80}[name] if name == "http" else failed())
@@ -47,9 +54,9 @@ def failed() -> int:
 
 
 def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    words = line.split()
-    monkeypatch.setattr("sys.argv", words)
-    status = importlib.import_module(f"clients.utilbin.{words[0]}").main()
+    arguments = line.split()
+    monkeypatch.setattr("sys.argv", arguments)
+    status = importlib.import_module(f"clients.utilbin.{arguments[0]}").main()
     return status, *capsys.readouterr()
 
 
@@ -69,8 +76,10 @@ ALL = WHOLE.replace("Aliases", "SGE name: long.example.org\nAliases")
         ("gethostbyname -all shorty", ALL),
         ("gethostbyname g2", "Hostname: g2\nAliases:\nHost Address(es): 10.88.0.3\n"),
         ("gethostbyname g2 shorty", "Hostname: g2\nAliases:\nHost Address(es): 10.88.0.3\n"),
+        ("gethostbyname six", "Hostname: six\nAliases:\nHost Address(es): fd88::3\n"),
         ("gethostbyname -name 10.88.0.3", "g2\n"),
         ("gethostbyaddr -name 10.88.0.3", "g2\n"),
+        ("gethostbyaddr -name fd88::3", "six\n"),
         ("gethostbyaddr -all 10.88.0.99", ALL),
         ("getservbyname http", "http 80\n"),
         ("getservbyname -number http", "80\n"),
@@ -85,7 +94,7 @@ def test_the_output_of_each_program(
 
 @pytest.mark.statement("UT-1")
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("gethostname -x", "Version: 8.1.9\nusage:\n gethostname [-help|-name|-aname|-all]\n"),
         ("gethostname -name x", "Version: 8.1.9\nusage:\n gethostname [-help|-name|-aname|-all]\n"),
@@ -97,7 +106,7 @@ def test_the_output_of_each_program(
         ("gethostbyname 10.1.1.1", 'error resolving host "10.1.1.1": can\'t resolve host name (Success)\n'),
         ("gethostbyaddr", USAGE + "addr [-help|-name|-aname|-all]x.x.x.x\n"),
         ("gethostbyaddr g2", 'error resolving ip "g2": can\'t resolve ip address (h_errno = TRY_AGAIN)\n'),
-        ("gethostbyaddr ::1", 'error resolving ip "::1": can\'t resolve ip address (h_errno = TRY_AGAIN)\n'),
+        ("gethostbyaddr ::g", 'error resolving ip "::g": can\'t resolve ip address (h_errno = TRY_AGAIN)\n'),
         ("getservbyname", "Version: 8.1.9\nusage:\n getservbyname"),
         ("getservbyname -help x", "Version: 8.1.9\nusage:\n getservbyname"),
         ("getservbyname nosuch", "service nosuch not found\n"),
@@ -108,10 +117,10 @@ def test_the_output_of_each_program(
     ],
 )
 def test_wrong_calls_and_unknown_names(
-    line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    line: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, printed, errors = run(line, monkeypatch, capsys)
-    assert (status, printed) == (1, "") and errors.startswith(said)
+    assert (status, printed) == (1, "") and errors.startswith(message)
 
 
 @pytest.mark.statement("UT-1", "GC-5")
@@ -137,5 +146,5 @@ def test_loadcheck_prints_load_values_or_one_of_them(
     _, one, _ = run("loadcheck -int -loadval mem_total", monkeypatch, capsys)
     assert one.startswith("mem_total       ") and one.split()[1].isdigit()
     assert run("loadcheck -loadval nosuch", monkeypatch, capsys) == (0, "", "")
-    status, said, _ = run("loadcheck -cb", monkeypatch, capsys)
-    assert status == 1 and "Topology:\t\t\tS" in said
+    status, message, _ = run("loadcheck -cb", monkeypatch, capsys)
+    assert status == 1 and "Topology:\t\t\tS" in message

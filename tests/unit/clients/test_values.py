@@ -14,7 +14,7 @@ SECRET = "s3cret"
 
 @pytest.fixture
 def job(shell: Shell, cell: Cell) -> int:
-    """A job of alice that runs with a password, and one that waits."""
+    """A job of alice that runs with a password, and a waiting job."""
     assert shell(f"qsub -b y -N hers -v PASSWORD={SECRET},EMPTY= sleep 9").status == 0
     assert shell(f"qsub -b y -N waits -hold_jid hers -v PASSWORD={SECRET} sleep 9").status == 0
     cell.cycle()

@@ -1,4 +1,4 @@
-"""The cluster queue: attributes, checks, references. Verdicts are those of queue_conf(5) and of the real 8.1.9."""
+"""The cluster queue: attributes, checks, references. The expected verdicts come from queue_conf(5) and the real 8.1.9."""
 
 import pytest
 

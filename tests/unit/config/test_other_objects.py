@@ -10,13 +10,13 @@ from gridengine.syntax.object_file import format_object, parse, parse_objects
 
 
 def read(kind: str, text: str) -> str:
-    """What qconf shows after the object was added from this text."""
+    """The output of qconf after the object was added from this text."""
     (entries,) = parse_objects(kind, text)
     return format_object(kind, KINDS[kind].parse(entries).attributes())
 
 
 def changed(kind: str, name: str, attribute: str, text: str) -> str:
-    """The printed value of one attribute, the others as in the template."""
+    """The printed value of one attribute; all other attributes are as in the template."""
     model = KINDS[kind]
     attributes = {**model.template(name).attributes(), attribute: text}
     return model.from_attributes(attributes).attributes()[attribute]

@@ -27,7 +27,7 @@ def test_the_default_cell() -> None:
         ("scheduler", ""),
         ("configuration", "global"),
     } <= names
-    assert {name for kind, name in names if kind == "complex"} == BUILT_IN
+    assert {name for kind, name in names if kind == "complex"} == BUILT_IN | {"cgroups"}
     by_name = {made.object_name: made.attributes() for _, made in cell}
     assert by_name["all.q"]["pe_list"] == "make smp mpi" and by_name["all.q"]["hostlist"] == "@allhosts"
     assert by_name["slots"] == dict(zip(by_name["slots"], "slots s INT <= YES YES 1 1000".split(), strict=True))

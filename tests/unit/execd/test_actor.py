@@ -10,14 +10,14 @@ import pytest
 
 from daemons.execd.actor import ExecdActor
 from daemons.execd.attempt_log import AttemptLog
-from daemons.execd.tasks import NotReadyError
 from daemons.runtime.ray_session import KEPT
+from gridengine.errors import UnavailableError
 from gridengine.protocols.delivery import Acknowledgement, Batch, Forget, Instruction, Signal, decode, encode
 from tests.unit.execd.instructions import start
 
 
 class Actor(ExecdActor):
-    """`troubles`: what instructions of these classes run into."""
+    """`troubles`: the exceptions that instructions of these classes raise."""
 
     def __init__(self, place: Path, **troubles: Exception) -> None:
         self._attempt_log = AttemptLog(place / "tries", 1)
@@ -29,13 +29,13 @@ class Actor(ExecdActor):
         return Acknowledgement()
 
 
-def tell(actor: ExecdActor, *instructions: Instruction, stamp: tuple[int, int] = (0, 0)) -> Batch:
+def send(actor: ExecdActor, *instructions: Instruction, stamp: tuple[int, int] = (0, 0)) -> Batch:
     return decode(asyncio.run(actor.deliver(encode(Batch(instructions=list(instructions), master=stamp)))))
 
 
 def test_an_instruction_that_fails_fails_alone(tmp_path: Path) -> None:
-    actor = Actor(tmp_path, start=ValueError("binding"), signal=NotReadyError("no launcher"))
-    answer = tell(actor, start(), Forget((1, 1, 1)), Signal((2, 1, 1), "run"))
+    actor = Actor(tmp_path, start=ValueError("binding"), signal=UnavailableError("no launcher"))
+    answer = send(actor, start(), Forget((1, 1, 1)), Signal((2, 1, 1), "run"))
     assert answer.acknowledgements == [
         Acknowledgement(False, 1, "ValueError: binding"),
         Acknowledgement(),
@@ -46,8 +46,8 @@ def test_an_instruction_that_fails_fails_alone(tmp_path: Path) -> None:
 @pytest.mark.statement("EX-9")
 def test_a_batch_of_an_earlier_master_is_refused_whole(tmp_path: Path) -> None:
     actor = Actor(tmp_path)
-    assert not tell(actor, Forget((1, 1, 1)), stamp=(8, 1)).refused
-    answer = tell(actor, Forget((1, 1, 1)), stamp=(7, 50))
+    assert not send(actor, Forget((1, 1, 1)), stamp=(8, 1)).refused
+    answer = send(actor, Forget((1, 1, 1)), stamp=(7, 50))
     assert (answer.refused, answer.acknowledgements, answer.master) == (True, [], (8, 1))
 
 

@@ -66,13 +66,13 @@ def test_a_refused_host_turns_to_the_master_that_is_there(tmp_path: Path) -> Non
 
 def test_batches_are_in_order_over_restarts_and_clocks_that_are_set_back(tmp_path: Path) -> None:
     first = attempt_log(tmp_path, now_ms=1000)
-    letters = [first.make_batch([]).host, first.make_batch([]).host]
-    letters.append(attempt_log(tmp_path, now_ms=500).make_batch([]).host)
+    identities = [first.make_batch([]).host, first.make_batch([]).host]
+    identities.append(attempt_log(tmp_path, now_ms=500).make_batch([]).host)
     (tmp_path / "tries").unlink()
     new = attempt_log(tmp_path, now_ms=10)
-    assert not new.accept_answer(Batch(master=(1, 1), refused=True, host=letters[-1]), with_inventory=False)
-    letters.append(new.make_batch([]).host)
-    assert letters == sorted(set(letters))
+    assert not new.accept_answer(Batch(master=(1, 1), refused=True, host=identities[-1]), with_inventory=False)
+    identities.append(new.make_batch([]).host)
+    assert identities == sorted(set(identities))
 
 
 def test_a_torn_line_loses_nothing_else(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The job's environment: what is set, what a user may change and what not."""
+"""The job's environment: the variables that are set, and the variables that a user may or may not change."""
 
 from __future__ import annotations
 

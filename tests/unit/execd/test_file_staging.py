@@ -22,7 +22,7 @@ JOB = {
 
 def made(setting: str = "true", **job: Any) -> TaskConfig:
     settings = configuration(delegated_file_staging=setting)
-    return task_config(start({**JOB, **job}), SITE, settings, ALICE, lambda user: None)
+    return task_config(start({**JOB, **job}), SITE, settings, ALICE)
 
 
 @pytest.mark.statement("EX-21")

@@ -26,7 +26,7 @@ def site(tmp_path: Path) -> HostSite:
 
 
 def failing(number: int, *below: Path) -> Callable[..., Any]:
-    """A call of the system that fails with this error below these directories; elsewhere it is the real one."""
+    """A system call that fails with this error below these directories, and elsewhere is the real call."""
 
     def call(path: Any, *rest: Any, **options: Any) -> Any:
         raise OSError(number, os.strerror(number), str(path))

@@ -9,7 +9,7 @@ from gridengine.state.jobs import Usage
 
 
 def rounds(task: Idleness, usages: list[Usage]) -> str:
-    """Which rounds measured the task; each gets the next usage, the last one forever."""
+    """The rounds that measured the task; each gets the next usage, the last usage forever."""
     done = ""
     for number in range(12):
         due = task.is_due()

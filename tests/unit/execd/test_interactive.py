@@ -13,7 +13,7 @@ from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
 
 def config(job: dict[str, Any], settings: dict[str, str] | None = None, **changes: Any) -> TaskConfig:
-    made = task_config(start(job, **changes), SITE, configuration(**(settings or {})), ALICE, lambda user: None)
+    made = task_config(start(job, **changes), SITE, configuration(**(settings or {})), ALICE)
     assert decode(encode(made)) == made
     return made
 

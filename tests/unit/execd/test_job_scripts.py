@@ -1,4 +1,4 @@
-"""Scripts of jobs on a host: whose they are, and that nothing of a job's making is read."""
+"""Scripts of jobs on a host: their owners, and that no file made by a job is read."""
 
 from __future__ import annotations
 

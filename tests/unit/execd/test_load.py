@@ -1,4 +1,4 @@
-"""Load values: names, number formats as 8.1.9 prints them, topology, what is reported when."""
+"""Load values: names, number formats of 8.1.9, topology, the values in each report."""
 
 from __future__ import annotations
 
@@ -53,3 +53,14 @@ def test_only_changes_are_reported_after_the_first_time() -> None:
     assert first.full and first.incarnation == "boot" and first.values["num_proc"] == "2"
     assert (second.full, second.values, second.removed) == (False, {"cpu": "50.000000"}, [])
     assert reporter.full(3.0).values == first.values
+
+
+@pytest.mark.statement("EX-6")
+def test_the_cgroups_of_the_host_are_a_load_value_unless_they_are_switched_off() -> None:
+    found = [""]
+    reporter = LoadReporter("boot", lambda: READING, cgroups=lambda: found[0])
+    assert "cgroups" not in reporter.full(1.0).values
+    found[0] = "none"
+    assert reporter.changes(2.0).values == {"cgroups": "none"}
+    found[0] = ""
+    assert reporter.changes(3.0).removed == ["cgroups"]

@@ -1,4 +1,4 @@
-"""Load sensors: what they may print, which run, whose values they give."""
+"""Load sensors: their permitted output, the running sensors, the hosts of their values."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from tests.unit.execd.test_load import READING
 
 
 def read(text: bytes) -> tuple[list[Figures], list[str]]:
-    complaints: list[str] = []
-    reader = ReportReader(lambda kind, text: complaints.append(text))
-    return [report for line in text.splitlines() if (report := reader.feed(line)) is not None], complaints
+    warnings: list[str] = []
+    reader = ReportReader(lambda kind, text: warnings.append(text))
+    return [report for line in text.splitlines() if (report := reader.feed(line)) is not None], warnings
 
 
 @pytest.mark.statement("LS-2", "LS-3")
 def test_a_report_of_several_hosts() -> None:
-    reports, complaints = read(b"noise\nbegin\nh1:scratch:12G\nglobal:lic:3\nh1:t:1:30:00\nend\nh1:late:1\nstart\nend\n")
-    assert reports == [{"h1": {"scratch": "12G", "t": "1:30:00"}, "global": {"lic": "3"}}, {}]
-    assert complaints == []
+    lines = b"noise\nbegin\nh1:scratch:12G\nglobal:lic:3\nh1:t:1:30:00\n[fd88::1]:t:3\nend\nh1:late:1\nstart\nend\n"
+    reports, warnings = read(lines)
+    assert reports == [{"h1": {"scratch": "12G", "t": "1:30:00"}, "global": {"lic": "3"}, "[fd88::1]": {"t": "3"}}, {}]
+    assert warnings == []
 
 
 @pytest.mark.statement("LS-2")
 @pytest.mark.parametrize("line", ["h1:scratch", "h1", "::", "h1::3", "two words:x:1", "h1:x:"])
 def test_a_line_that_is_none_is_left_out(line: str) -> None:
-    reports, complaints = read(f"begin\n{line}\nh1:good:1\nend\n".encode())
+    reports, warnings = read(f"begin\n{line}\nh1:good:1\nend\n".encode())
     assert reports == [{"h1": {"good": "1"}}]
-    assert len(complaints) == 1 and line in complaints[0]
+    assert len(warnings) == 1 and line in warnings[0]
 
 
 @pytest.mark.statement("LS-2")
@@ -80,7 +81,8 @@ def test_the_own_host_by_its_address_and_its_full_name(monkeypatch: pytest.Monke
     monkeypatch.setattr("socket.gethostname", lambda: "n1")
     monkeypatch.setattr("daemons.execd.load_sensors._own_addresses", lambda: ["10.88.0.14", "fd00::14"])
     known = names("n1", n1a="n1", other="n2")
-    for name in ("n1", "N1", "n1a", "n1.example.org", "N1.Example.Org", "10.88.0.14", "fd00::14"):
+    addresses = ("10.88.0.14", "fd00::14", "[FD00::14]", "::ffff:10.88.0.14")
+    for name in ("n1", "N1", "n1a", "n1.example.org", "N1.Example.Org", *addresses):
         assert known.unique(name) == "n1"
     assert [known.unique(name) for name in ("n2", "n2.example.org", "10.88.0.15")] == ["n2", "n2.example.org", "10.88.0.15"]
     full = names("n1.example.org")
@@ -98,16 +100,16 @@ def test_the_own_host_by_any_of_its_names(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.statement("LS-3")
 def test_reports_hold_what_is_new() -> None:
-    said: tuple[dict[str, str], dict[str, dict[str, str]]] = ({"scratch": "5G", "cpu": "1"}, {"global": {"lic": "3"}})
+    expected: tuple[dict[str, str], dict[str, dict[str, str]]] = ({"scratch": "5G", "cpu": "1"}, {"global": {"lic": "3"}})
     readings = [READING, dataclasses.replace(READING, cpu_percent=50.0), READING]
-    reporter = LoadReporter("boot", lambda: readings.pop(0), lambda: said)
+    reporter = LoadReporter("boot", lambda: readings.pop(0), lambda: expected)
     first = reporter.full(1.0)
     assert (first.values["scratch"], first.values["cpu"], first.others) == ("5G", "1", {"global": {"lic": "3"}})
     assert first.values["num_proc"] == "2"
-    said = ({"scratch": "4G"}, {"global": {"lic": "2"}, "h9": {"up": "1"}})
+    expected = ({"scratch": "4G"}, {"global": {"lic": "2"}, "h9": {"up": "1"}})
     second = reporter.sensed(2.0)
     assert (second.values, second.others) == ({"scratch": "4G", "cpu": "13.200000"}, {"global": {"lic": "2"}, "h9": {"up": "1"}})
-    said = ({}, {"h9": {"up": "1"}})
+    expected = ({}, {"h9": {"up": "1"}})
     third = reporter.changes(3.0)
     assert (third.removed, third.others, third.others_removed) == (["scratch"], {}, {"global": ["lic"]})
     reporter.unknown_hosts(["h9"])

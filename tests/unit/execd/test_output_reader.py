@@ -21,21 +21,21 @@ KEY, GONE = TaskKey(12, 1, 3), TaskKey(12, 1, 2)
 
 
 class Process:
-    """A reader that prints `told`; with None it waits, and one that is killed has not ended before `gone` is set."""
+    """A reader that prints `printed`; with None it waits, and one that is killed has not ended before `gone` is set."""
 
-    def __init__(self, told: bytes | None) -> None:
-        self.told, self.returncode = told, 1
+    def __init__(self, printed: bytes | None) -> None:
+        self.printed, self.returncode = printed, 1
         self.killed, self.gone = asyncio.Event(), asyncio.Event()
 
     async def communicate(self) -> tuple[bytes, bytes]:
-        if self.told is None:
+        if self.printed is None:
             await asyncio.Event().wait()
-        return self.told or b"", b""
+        return self.printed or b"", b""
 
     async def end(self, patience_s: float | None) -> None:
         assert patience_s is None, "one that cannot be ended is waited for"
         self.killed.set()
-        if self.told is None:
+        if self.printed is None:
             await self.gone.wait()
 
 
@@ -45,16 +45,16 @@ def played(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Host:
-    """`told`: output of the next processes; `started`: their arguments, and the processes."""
+    """`printed`: output of the next processes; `started`: their arguments, and the processes."""
 
     def __init__(self, timeout_s: float = 60.0) -> None:
-        self.told: bytes | None = encode(OutputTail("/o", 5, 0, "told\n"))
+        self.printed: bytes | None = encode(OutputTail("/o", 5, 0, "told\n"))
         self.started: list[tuple[list[str], Process]] = []
         self.ended = EndedOutputs()
         self.reader = OutputReader({KEY: Path("/active/12.1")}, self.ended, self._start, timeout_s)
 
     async def _start(self, arguments: list[str]) -> Any:
-        process = Process(self.told)
+        process = Process(self.printed)
         self.started.append((arguments, process))
         return process
 
@@ -80,7 +80,7 @@ def test_the_directory_is_the_hosts_own_and_that_of_this_attempt_alone() -> None
 def test_a_process_without_output_is_a_fault() -> None:
     async def scene() -> None:
         host = Host()
-        host.told = b""
+        host.printed = b""
         assert (await host.ask()).fault == "reading failed with status 1"
 
     play(scene)
@@ -89,7 +89,7 @@ def test_a_process_without_output_is_a_fault() -> None:
 def test_a_file_server_that_hangs_is_reported_and_its_readings_count_until_they_are_gone() -> None:
     async def scene() -> None:
         host = Host(timeout_s=0.0)
-        host.told = None
+        host.printed = None
         waiting = [asyncio.ensure_future(host.ask()) for _ in range(MAX_READINGS_PER_OWNER)]
         while len(host.started) < MAX_READINGS_PER_OWNER:
             await asyncio.sleep(0)
@@ -98,7 +98,7 @@ def test_a_file_server_that_hangs_is_reported_and_its_readings_count_until_they_
         assert {"is its file server there?" in tail.fault for tail in await asyncio.gather(*waiting)} == {True}
         assert "too many files" in (await host.ask()).fault, "they cannot be ended, and are there"
         assert len(host.started) == MAX_READINGS_PER_OWNER
-        host.told = b"{}"
+        host.printed = b"{}"
         assert (await host.ask(owner="bob")).fault == "", "others are not kept from theirs"
         for _, process in host.started:
             process.gone.set()
@@ -112,17 +112,17 @@ def test_a_file_server_that_hangs_is_reported_and_its_readings_count_until_they_
 def test_all_readings_of_a_host_have_a_limit() -> None:
     async def scene() -> None:
         host = Host()
-        host.told = None
+        host.printed = None
         waiting = [asyncio.ensure_future(host.ask(owner=f"user{number}")) for number in range(MAX_READINGS)]
         while len(host.started) < MAX_READINGS:
             await asyncio.sleep(0)
-        host.told = b"{}"
-        said = (await host.ask()).fault
+        host.printed = b"{}"
+        reason = (await host.ask()).fault
         for _, process in host.started:
             process.gone.set()
         for each in waiting:
             each.cancel()
-        assert "too many files" in said
+        assert "too many files" in reason
 
     play(scene)
 
@@ -147,7 +147,7 @@ def test_of_tasks_that_are_over_the_last_ones_are_read_without_their_environment
         async def start(arguments: list[str]) -> Any:
             seen.append(json.loads((Path(arguments[0]) / "config").read_text()))
             assert stat.S_IMODE(Path(arguments[0]).stat().st_mode) == 0o700
-            return Process(host.told)
+            return Process(host.printed)
 
         host.reader = OutputReader({KEY: Path("/active/12.1")}, host.ended, start)
         over = TaskKey(13, 2, 0)

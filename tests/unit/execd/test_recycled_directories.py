@@ -1,4 +1,4 @@
-"""Directories of tasks that are over, for tasks to come: nothing of the one is seen by the other (ADR 155)."""
+"""Directories of ended tasks, recycled for new tasks: the new task sees nothing of the old task (ADR 155)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports: batches, repetition while the qmaster is away, and what is said first when it is back."""
+"""Reports: batches, repetition while the qmaster is away, and the first reports when it is back."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ class Qmaster:
 
 
 def converse(
-    place: Path, qmaster: Qmaster, tell: Callable[[Reporter], None], monkeypatch: pytest.MonkeyPatch
+    place: Path, qmaster: Qmaster, exchange: Callable[[Reporter], None], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[TaskKey], list[TaskKey]]:
-    """Let a reporter talk to the qmaster until that has nothing more to say; who was acknowledged, and forgotten."""
+    """Let a reporter talk to the qmaster until the qmaster has nothing more to send; returns the acknowledged and the forgotten
+    tasks."""
     monkeypatch.setattr(module, "FIRST_PAUSE_S", 0.0)
     acknowledged: list[TaskKey] = []
     forgotten: list[TaskKey] = []
@@ -51,7 +52,7 @@ def converse(
         attempt_log = AttemptLog(place / "tries", 1)
         handlers = (acknowledged.extend, forgotten.extend, orphans.extend, unknown.extend)
         reporter = Reporter(qmaster.send, attempt_log, full, *handlers)
-        tell(reporter)
+        exchange(reporter)
         running = asyncio.ensure_future(reporter.run())
         await qmaster.over.wait()
         for _ in range(5):

@@ -19,7 +19,7 @@ NO_CGROUPS = HostCgroups()
 
 
 def assigner(cgroups: HostCgroups = NO_CGROUPS, permitted: tuple[int, ...] = (0, 1, 2, 3)) -> ResourceAssigner:
-    return ResourceAssigner("default", HOST, permitted, lambda cell: cgroups)
+    return ResourceAssigner(HOST, permitted, lambda pid: cgroups)
 
 
 @pytest.mark.statement("EX-18")
@@ -63,9 +63,9 @@ def test_gpus_are_assigned_once_are_released_and_are_reported() -> None:
     slave = msgspec.structs.replace(one, key=SlaveKey(*one.key.master, 1))
     assigned = host.assign(slave, CONFIGURATION, "g1")
     assert assigned.gpus == (2,), "those of its job"
-    environment = task_config(slave, SITE, CONFIGURATION, ALICE, assigned=assigned, home_of=lambda user: None).environment
+    environment = task_config(slave, SITE, CONFIGURATION, ALICE, assigned=assigned).environment
     assert environment["CUDA_VISIBLE_DEVICES"] == environment["ROCR_VISIBLE_DEVICES"] == "2"
-    without = task_config(start(), SITE, CONFIGURATION, ALICE, lambda user: None, host.assign(start(), CONFIGURATION, "g1"))
+    without = task_config(start(), SITE, CONFIGURATION, ALICE, host.assign(start(), CONFIGURATION, "g1"))
     assert "CUDA_VISIBLE_DEVICES" not in without.environment
 
 
@@ -98,7 +98,7 @@ def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: l
     granted = [Grant("all.q@g1", 2), Grant("all.q@g2", 2)]
     asked = start({"binding": f"{kind} linear:2:0,1"}, granted=granted)
     assigned = assigner().assign(asked, CONFIGURATION, "g1")
-    made = task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, assigned)
+    made = task_config(asked, SITE, CONFIGURATION, ALICE, assigned)
     environment = made.environment
     assert (environment["SGE_BINDING"], made.processors) == ("1 2", processors)
     assert assigned.cores == ((0, 1), (0, 2))
@@ -109,7 +109,7 @@ def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: l
 @pytest.mark.statement("EX-6", "RL-5")
 def test_memory_by_cgroup_or_the_reason_why_not() -> None:
     limited = {"h_vmem": 2.0**30}
-    by_cgroup = AssignedResources(cgroups=HostCgroups(("/cg",)))
+    by_cgroup = AssignedResources(cgroups=HostCgroups(2, {"memory": "/cg"}))
     assert confinement(by_cgroup, limited) == Confinement(memory="h_vmem by cgroup")
     assert confinement(by_cgroup, {"h_vmem": None}) is None
     without = AssignedResources(cgroups=HostCgroups(obstacle="/x cannot be written to"))
@@ -117,15 +117,52 @@ def test_memory_by_cgroup_or_the_reason_why_not() -> None:
     assert confinement(without, limited) == Confinement(memory=by_process)
     assert confinement(AssignedResources(), limited) is None
     asked = start({"hard": {"h_vmem": "1G"}})
-    made = [task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, each) for each in (by_cgroup, without)]
+    made = [task_config(asked, SITE, CONFIGURATION, ALICE, each) for each in (by_cgroup, without)]
     assert [(each.cgroups, each.memory_by_cgroup) for each in made] == [(["/cg"], True), ([], False)]
 
 
 @pytest.mark.statement("EX-6")
 def test_cgroups_are_looked_for_when_they_are_switched_on() -> None:
-    host = assigner(HostCgroups(("/cg",)))
-    assert host.assign(start(), CONFIGURATION, "g1").cgroups is None
+    found = HostCgroups(2, {"memory": "/cg"})
+    host = assigner(found)
+    assert host.is_ready and host.assign(start(), CONFIGURATION, "g1").cgroups is None
     host.configure(configuration(execd_params="USE_CGROUPS=yes"))
-    assert host.assign(start(), CONFIGURATION, "g1").cgroups == HostCgroups(("/cg",))
-    host.configure(CONFIGURATION)
-    assert host.assign(start(), CONFIGURATION, "g1").cgroups is None
+    assert not host.is_ready, "no task starts without the limits that it is to have"
+    host.launcher_started(7)
+    assert host.is_ready and host.assign(start(), CONFIGURATION, "g1").cgroups == found
+    host.configure(configuration(execd_params="USE_CGROUPS=yes,ENABLE_CGROUPS=false"))
+    assert host.is_ready and host.assign(start(), CONFIGURATION, "g1").cgroups is None
+    host.configure(configuration(execd_params="ENABLE_CGROUPS=true"))
+    assert host.assign(start(), CONFIGURATION, "g1").cgroups == found
+
+
+@pytest.mark.statement("EX-6")
+def test_a_launcher_that_is_started_again_has_its_cgroups_looked_for_before_a_task_starts() -> None:
+    seen: list[int] = []
+    host = ResourceAssigner(HOST, {0}, lambda pid: seen.append(pid) or HostCgroups(2, {"memory": f"/{pid}"}))
+    host.launcher_started(7)
+    assert seen == [], "they are not used"
+    host.configure(configuration(execd_params="ENABLE_CGROUPS=true"))
+    host.launcher_started(8)
+    assert seen == [7, 8]
+    assert host.assign(start(), CONFIGURATION, "g1").cgroups == HostCgroups(2, {"memory": "/8"})
+
+
+@pytest.mark.statement("EX-6")
+def test_while_the_launcher_is_gone_no_task_starts() -> None:
+    def find(pid: int) -> HostCgroups:
+        raise FileNotFoundError
+
+    host = ResourceAssigner(HOST, {0}, find)
+    host.launcher_started(7)
+    host.configure(configuration(execd_params="ENABLE_CGROUPS=true"))
+    assert not host.is_ready
+
+
+@pytest.mark.statement("EX-18")
+def test_jobs_without_a_binding_divide_the_cores_by_slots_if_the_cell_is_set_so() -> None:
+    host, divided = assigner(), configuration(execd_params="CORES_PER_SLOT=2")
+    assert host.assign(start(granted=[Grant("all.q@g1", 1)], task_id=1), divided, "g1").processors == (0, 1)
+    own = start({"binding": "set linear:1"}, granted=[Grant("all.q@g1", 2)], task_id=2)
+    assert host.assign(own, divided, "g1").processors == (2,)
+    assert host.assign(start(granted=[Grant("all.q@g1", 1)], task_id=3), divided, "g1").cores == (), "too few are left"

@@ -33,7 +33,7 @@ def slave_start(**changes: Any) -> Start:
 
 
 def config(**changes: Any) -> TaskConfig:
-    return task_config(slave_start(**changes), SITE, configuration(prolog="/p", epilog="/e"), ALICE, lambda user: None)
+    return task_config(slave_start(**changes), SITE, configuration(prolog="/p", epilog="/e"), ALICE)
 
 
 @pytest.mark.statement("TI-2", "RL-8", "QC-28")

@@ -1,4 +1,4 @@
-"""Jobs that came by sbatch: their variables, the numbers of their tasks, and what runs their script."""
+"""Jobs that came by sbatch: their variables, the numbers of their tasks, and the interpreter of their script."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_their_commands_are_found_first() -> None:
 
 def test_their_script_is_run_by_what_its_first_line_names() -> None:
     def mode(instruction: Start) -> str:
-        return task_config(instruction, SITE, configuration(), ALICE, lambda user: None).shell_start_mode
+        return task_config(instruction, SITE, configuration(), ALICE).shell_start_mode
 
     assert (mode(slurm_job()), mode(start())) == ("unix_behavior", "posix_compliant")
     assert mode(slurm_job(kind="qrsh", binary=True, script_file="/bin/true")) == "posix_compliant"

@@ -18,7 +18,7 @@ from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
 
 def config(*arguments: Any, settings: dict[str, str] | None = None, **changes: Any) -> TaskConfig:
-    made = task_config(start(*arguments, **changes), SITE, configuration(**(settings or {})), ALICE, lambda user: None)
+    made = task_config(start(*arguments, **changes), SITE, configuration(**(settings or {})), ALICE)
     assert decode(encode(made)) == made  # the shepherd understands it
     return made
 
@@ -152,7 +152,7 @@ def test_limits_that_are_booked_once_a_job_are_not_multiplied() -> None:
 )
 def test_processes_are_limited_by_default(parameters: str, hard: int | None, soft: int | None) -> None:
     site = dataclasses.replace(SITE, process_share=8192)
-    made = task_config(start(), site, configuration(execd_params=parameters), ALICE, lambda user: None).limits
+    made = task_config(start(), site, configuration(execd_params=parameters), ALICE).limits
     assert (made.get("h_maxproc"), made.get("s_maxproc")) == (hard, soft)
 
 
@@ -167,8 +167,8 @@ def test_the_share_of_a_job_in_the_process_numbers_of_its_host(tmp_path: Path) -
 
 @pytest.mark.statement("RL-10", "EX-6")
 def test_where_cgroups_count_processes_they_do() -> None:
-    assigned = AssignedResources(cgroups=HostCgroups(("/cg",), "no memory", True))
-    made = task_config(start(), SITE, configuration(), ALICE, lambda user: None, assigned)
+    assigned = AssignedResources(cgroups=HostCgroups(2, {"pids": "/cg"}, "no memory"))
+    made = task_config(start(), SITE, configuration(), ALICE, assigned)
     assert (made.processes_by_cgroup, made.memory_by_cgroup) == (True, False)
 
 

@@ -1,4 +1,4 @@
-"""The tasks of a host while others come and go, with a launcher that answers at once."""
+"""The tasks of a host while other tasks come and go, with a launcher that answers at once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import pytest
 
 from daemons.execd import tasks as module
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.cgroups import HostCgroups
 from daemons.execd.resource_assignment import ResourceAssigner
 from daemons.execd.site import HostSite, prepare_spool
-from daemons.execd.tasks import NotReadyError, Tasks
+from daemons.execd.tasks import Tasks
+from gridengine.errors import UnavailableError
 from gridengine.protocols.delivery import Acknowledgement, Forget, Signal, Start
 from gridengine.values.task_key import TaskKey
 from gridengine.values.topology import Topology
@@ -29,23 +31,24 @@ class Host:
         self.site = HostSite("g1", "/opt/ge", "default", place / "spool")
         prepare_spool(self.site.spool)
         self._patch = monkeypatch
-        self.told: list[tuple[str, str]] = []
+        self.signalled: list[tuple[str, str]] = []
+        self.cgroups = HostCgroups()
         self.restart()
 
     def restart(self) -> None:
         """kill -9 of the actor."""
         self.attempt_log = AttemptLog(self.site.spool / "tries", 1)
-        assigner = ResourceAssigner("default", Topology.of([(0, 0, 0)]), {0})
+        assigner = ResourceAssigner(Topology.of([(0, 0, 0)]), {0}, lambda pid: self.cgroups)
         self.tasks = Tasks(self.site, self.attempt_log, lambda *_: None, assigner, lambda: None)
         self.tasks.configuration = configuration()
         self._patch.setattr(self.tasks.launcher, "start", self._started)
         self._patch.setattr(self.tasks.launcher, "signal", self._signalled)
 
     async def _started(self, directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
-        self.told.append((Path(directory).name, "start"))
+        self.signalled.append((Path(directory).name, "start"))
 
     async def _signalled(self, directory: str, command: str) -> bool:
-        self.told.append((Path(directory).name, command))
+        self.signalled.append((Path(directory).name, command))
         return False
 
     async def start(self, instruction: Start, revision: int = 0, script: bytes | None = None) -> Acknowledgement:
@@ -53,7 +56,7 @@ class Host:
 
     @property
     def started(self) -> list[str]:
-        return [name for name, command in self.told if command == "start"]
+        return [name for name, command in self.signalled if command == "start"]
 
 
 @pytest.fixture
@@ -62,7 +65,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def mine(**changes: object) -> Start:
-    """A start of a job of the user who runs this."""
+    """A start of a job of the user of the tests."""
     user = pwd.getpwuid(os.geteuid())
     job = {"owner": user.pw_name, "binary": True, "script_file": "/bin/true", "cwd": "/"}
     return start(job, submit_time=1.0, **changes)  # type: ignore[arg-type]
@@ -79,10 +82,10 @@ def test_a_task_that_ends_while_others_get_the_command_does_not_stop_the_shutdow
     async def scene() -> None:
         for task_id in (1, 2):
             await host.start(mine(task_id=task_id))
-        host.told.clear()
+        host.signalled.clear()
 
         async def all_end(directory: str, command: str) -> bool:
-            host.told.append((Path(directory).name, command))
+            host.signalled.append((Path(directory).name, command))
             host.tasks.acknowledged(list(host.tasks.directories))
             return True
 
@@ -90,14 +93,14 @@ def test_a_task_that_ends_while_others_get_the_command_does_not_stop_the_shutdow
         await host.tasks.end_all(5)
 
     play(scene)
-    assert host.told == [("12.1", "shutdown")]
+    assert host.signalled == [("12.1", "shutdown")]
     assert not host.tasks.directories
 
 
 @pytest.mark.statement("EX-9")
 @pytest.mark.parametrize("restarted", [False, True])
 def test_an_attempt_that_ended_here_does_not_start_again(host: Host, restarted: bool) -> None:
-    """The start that waited while the end of its try was handed over, and one that comes after a restart of the actor."""
+    """The start that waited while the end of its attempt was handed over, and a start that comes after a restart of the actor."""
 
     async def scene() -> None:
         assert (await host.start(mine())).ok and (await host.start(mine())).ok
@@ -122,12 +125,12 @@ def test_a_delayed_start_does_not_disturb_the_attempt_after_it(host: Host, over:
         if over:
             host.tasks.acknowledged([later.key])
         host.restart()
-        host.told.clear()
+        host.signalled.clear()
         await host.tasks.remove_earlier_attempts(earlier)
         assert await host.start(earlier) == Acknowledgement(False, over=True)
 
     play(scene)
-    assert host.told == []
+    assert host.signalled == []
     assert list(host.tasks.directories) == ([] if over else [later.key])
 
 
@@ -144,7 +147,7 @@ def test_an_attempt_that_was_forgotten_does_not_start_again(host: Host) -> None:
 def test_a_start_that_was_overtaken_is_computed_again(host: Host) -> None:
     async def scene() -> None:
         assert host.attempt_log.obey((1, 5))
-        with pytest.raises(NotReadyError):
+        with pytest.raises(UnavailableError):
             await host.start(mine(), revision=4)
         assert (await host.start(mine(), revision=5)).ok
 
@@ -189,7 +192,7 @@ def test_a_script_comes_once_for_all_tasks_of_a_job(host: Host, monkeypatch: pyt
 
 
 def test_a_failed_preparation_leaves_nothing_behind(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever goes wrong with one instruction: its cores are free again."""
+    """After any failure of an instruction its cores are free again."""
     released: list[TaskKey] = []
     monkeypatch.setattr(module.active_jobs, "create", lambda *_: 1 // 0)
     monkeypatch.setattr(host.tasks._assigner, "release", released.append)
@@ -221,6 +224,6 @@ def test_a_method_that_failed_is_logged_soon_after_the_command_or_with_the_end(
         await asyncio.sleep(0.01)
 
     play(scene)
-    said = [record.getMessage() for record in caplog.records if "suspend_method" in record.getMessage()]
-    assert len(said) == 1
-    assert said[0].endswith("can't execute suspend_method /x: no such file")
+    warnings = [record.getMessage() for record in caplog.records if "suspend_method" in record.getMessage()]
+    assert len(warnings) == 1
+    assert warnings[0].endswith("can't execute suspend_method /x: no such file")

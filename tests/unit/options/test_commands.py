@@ -1,4 +1,4 @@
-"""The registry of commands, the pages made of it, and what completes the arguments of options."""
+"""The registry of commands, the pages made from it, and the completion of the arguments of options."""
 
 import re
 from contextlib import suppress
@@ -31,10 +31,10 @@ def test_every_command_that_is_installed_is_in_the_registry() -> None:
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_option_has_its_line_and_its_completion(command) -> None:  # type: ignore[no-untyped-def]
     page, bash, zsh, fish = _PAGES[f"{command.name}.md"], bash_completion(_TREE), zsh_completion(_TREE), fish_completion(_TREE)
-    words = re.search(rf"^_ge_options\[{command.name}\]='(.*)'$", bash, re.MULTILINE)
-    assert words is not None and command.options
+    completions = re.search(rf"^_ge_options\[{command.name}\]='(.*)'$", bash, re.MULTILINE)
+    assert completions is not None and command.options
     names = [name for option in command.options for name in option.names]
-    assert words[1].split() == names
+    assert completions[1].split() == names
     block = zsh[zsh.index(f"    {command.name})\n") :].partition(";;")[0]
     for option in command.options:
         assert f"`{', '.join(option.names)}" in page
@@ -64,7 +64,7 @@ DICT_FILLED = (
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.name in DICT_FILLED], ids=lambda command: command.name)
-def test_every_option_fills_the_settings_of_its_command_or_says_why_not(command) -> None:  # type: ignore[no-untyped-def]
+def test_every_option_fills_the_settings_of_its_command_or_is_refused_with_a_reason(command) -> None:  # type: ignore[no-untyped-def]
     for option in command.options:
         filled = {"now": 1e9}
         with suppress(OptionError):

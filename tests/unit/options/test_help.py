@@ -33,14 +33,14 @@ def test_three_examples_that_the_command_understands(command) -> None:  # type: 
     assert len(EXAMPLES[command.name]) == 3
     for call, meaning in EXAMPLES[command.name]:
         assert meaning
-        words = shlex.split(call)
-        if words[0] == command.name:  # else it is used within the call of another
-            read_options(words[1:], options, mixed=command.operands[:1] != "[")
+        arguments = shlex.split(call)
+        if arguments[0] == command.name:  # else it is used within the call of another
+            read_options(arguments[1:], options, mixed=command.operands[:1] != "[")
         assert command.name in call
 
 
 @pytest.mark.parametrize(
-    ("command", "word", "said"),
+    ("command", "argument", "hint"),
     [
         ("qsub", "-hold_jd", 'did you mean "-hold_jid"'),
         ("qsub", "--time", "--time is -l h_rt=TIME here"),
@@ -51,9 +51,9 @@ def test_three_examples_that_the_command_understands(command) -> None:  # type: 
         ("qconf", "-sqq", 'did you mean "-sq"'),
     ],
 )
-def test_an_unknown_option(command: str, word: str, said: str) -> None:
-    line = unknown_option_hint(command, word)
-    assert line.startswith(f"usage: {command} [options]") and said in line and "\n" not in line
+def test_an_unknown_option(command: str, argument: str, hint: str) -> None:
+    line = unknown_option_hint(command, argument)
+    assert line.startswith(f"usage: {command} [options]") and hint in line and "\n" not in line
 
 
 def test_unknown_resources() -> None:
@@ -65,5 +65,5 @@ def test_unknown_resources() -> None:
     assert unknown_resource_hint("gpus", ["cpu", "gpu"]) == "gpus is -l gpu=N here"
 
 
-def test_nothing_is_said_where_nothing_is_near() -> None:
+def test_there_is_no_hint_where_no_name_is_near() -> None:
     assert did_you_mean("abc", ["xyz"]) == ""

@@ -58,7 +58,7 @@ def test_the_working_directory_counts() -> None:
         ("-N a -N b", "b"),
     ],
 )
-def test_words_are_those_of_the_library_of_8_1_9(native: str, name: str) -> None:
+def test_errors_equal_those_of_the_library_of_8_1_9(native: str, name: str) -> None:
     assert folded(native=native)["name"] == name
 
 
@@ -129,7 +129,7 @@ def test_variables_are_those_of_the_caller() -> None:
     assert request["environment_names"] == ["A", "B", "C"]
 
 
-def test_aliases_and_verifiers_are_told() -> None:
+def test_aliases_and_verifiers_are_reported() -> None:
     options = fold_native({"alias_files": [("/c/sge_aliases", "/tmp_mnt * * /")], "paths": ["/tmp_mnt/x", ""], "host": "h"}, NOW)
     assert options.request["path_aliases"] == [("/tmp_mnt", "*", "/")]
     assert fold_native({"native": "-jsv /a -jsv /b"}, NOW).verifiers == ("/a", "/b")

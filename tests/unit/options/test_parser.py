@@ -41,13 +41,13 @@ def test_names_are_exact(line: str) -> None:
     assert error.value.exit_status == 2
 
 
-def test_a_missing_argument_is_told() -> None:
+def test_a_missing_argument_is_reported() -> None:
     with pytest.raises(OptionError, match="-pe option must have argument") as error:
         read("-pe mpi")
     assert error.value.exit_status == 2
 
 
-def test_a_fault_says_where_it_came_from() -> None:
+def test_a_fault_names_its_source() -> None:
     with pytest.raises(OptionError, match='^job.sh, line 3: invalid option argument "-zz"$'):
         read("-zz", location="job.sh, line 3")
 
@@ -66,26 +66,26 @@ def test_an_optional_argument_is_taken_unless_an_option_follows() -> None:
 
 
 @pytest.mark.statement("SO-6")
-def test_an_optional_word_before_a_required_one() -> None:
+def test_an_optional_argument_before_a_required_one() -> None:
     assert read("-binding env linear:2 x") == ([("-binding", ["env", "linear:2"])], ["x"])
     assert read("-binding linear:2 x") == ([("-binding", ["linear:2"])], ["x"])
 
 
 @pytest.mark.statement("QM-1", "QM-2")
-def test_lists_of_words_go_on_until_the_next_option() -> None:
+def test_lists_of_arguments_go_on_until_the_next_option() -> None:
     options = options_of("qmod", CONTROL_OPTIONS)
     expected = [("-d", ["a.q", "b.q,c.q"]), ("-cj", ["12"])]
     assert read("-d a.q b.q,c.q -cj 12", options, mixed=True) == (expected, [])
     assert read("--disable a.q", options)[0] == [("-d", ["a.q"])]
 
 
-def test_options_may_follow_operands_where_that_is_meant() -> None:
+def test_options_may_follow_operands_where_a_command_permits_it() -> None:
     options = options_of("qdel", CONTROL_OPTIONS)
     assert read("12 -t 3-5 14", options, mixed=True) == ([("-t", ["3-5"])], ["12", "14"])
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "tokens"),
     [
         ("-N x  -cwd", ["-N", "x", "-cwd"]),
         ("-v 'A=a b' -N \"x y\"", ["-v", "A=a b", "-N", "x y"]),
@@ -94,13 +94,13 @@ def test_options_may_follow_operands_where_that_is_meant() -> None:
         ("", []),
     ],
 )
-def test_words_of_a_line(line: str, words: list[str]) -> None:
-    assert split_words(line) == words
+def test_tokens_of_a_line(line: str, tokens: list[str]) -> None:
+    assert split_words(line) == tokens
 
 
 @pytest.mark.statement("SB-2", "SB-5")
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "tokens"),
     [
         ("-N a#b", "-N|a"),
         ("-N 'a#b'", "-N|a"),
@@ -174,9 +174,9 @@ def test_words_of_a_line(line: str, words: list[str]) -> None:
         ("-N 'x y' -j y", "-N|x y|-j|y"),
     ],
 )
-def test_words_of_a_line_of_a_file(line: str, words: str) -> None:
+def test_tokens_of_a_line_of_a_file(line: str, tokens: str) -> None:
     """As 8.1.9 reads them, but for the last, where it takes all behind a quote for one word."""
-    assert split_line(line) == (words.split("|") if words else [])
+    assert split_line(line) == (tokens.split("|") if tokens else [])
 
 
 def test_an_open_quote_is_a_fault() -> None:

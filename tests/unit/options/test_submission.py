@@ -39,6 +39,7 @@ def fold(*sources: str, command: str = "qsub", environment: dict[str, str] | Non
         pytest.param("-wd sub", {"cwd": "/work/dir/sub"}, marks=pytest.mark.statement("SO-8")),
         pytest.param("-cwd -wd /tmp", {"cwd": "/tmp"}, marks=pytest.mark.statement("SO-8")),
         pytest.param("-o h1:/x,/y -o /z", {"stdout": [["h1", "/x"], ["", "/z"]]}, marks=pytest.mark.statement("SO-12")),
+        pytest.param("-o [fd88::7]:/x", {"stdout": [["[fd88::7]", "/x"]]}, marks=pytest.mark.statement("SO-12")),
         pytest.param("-e :/tmp/a:b", {"stderr": [["", "/tmp/a:b"]]}, marks=pytest.mark.statement("SO-12")),
         pytest.param("-j y", {"merge": True}, marks=pytest.mark.statement("SO-12")),
         pytest.param("-h", {"holds": "u"}, marks=pytest.mark.statement("SO-13")),
@@ -122,7 +123,7 @@ def test_variables_from_the_environment_and_from_the_line() -> None:
 
 
 @pytest.mark.statement("SO-39")
-def test_the_whole_environment_does_not_replace_what_was_said() -> None:
+def test_the_whole_environment_does_not_replace_given_variables() -> None:
     request = fold("-v A=1 -V", environment={"A": "outer", "B": "b"}).request
     assert request["environment"] == {"A": "1", "B": "b"}
 

@@ -35,7 +35,7 @@ def code(cluster: Cluster, job: int) -> str:
 
 
 @pytest.mark.statement("ST-18")
-def test_errors_of_tasks_are_told_in_order_some_of_many() -> None:
+def test_errors_of_tasks_are_listed_in_order_up_to_a_limit() -> None:
     cluster = Cluster(2)
     job = cluster.submit(array="1-7")
     cluster.cycle()
@@ -47,7 +47,7 @@ def test_errors_of_tasks_are_told_in_order_some_of_many() -> None:
 
 
 @pytest.mark.statement("ST-18", "SO-49")
-def test_hold_dependency_and_time_are_told_in_this_order() -> None:
+def test_hold_dependency_and_time_are_listed_in_this_order() -> None:
     cluster = Cluster(1)
     first = cluster.submit()
     job = cluster.submit(start_after=NOW + 60, predecessors=[first])
@@ -66,7 +66,7 @@ def test_a_start_time_keeps_a_job_until_it_has_come() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_a_pause_without_a_known_reason_tells_none() -> None:
+def test_a_pause_without_a_known_reason_has_none() -> None:
     cluster = Cluster(1)
     job = cluster.submit()
     for _ in range(2):
@@ -111,7 +111,7 @@ def test_a_limit_of_one_job_per_user_is_one() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_closed_places_are_told_before_full_ones() -> None:
+def test_closed_instances_come_before_full_ones() -> None:
     cluster = Cluster(2, slots=1)
     cluster.submit(hard={"hostname": "h1"})
     cluster.cycle()
@@ -276,7 +276,7 @@ def test_without_a_queue_instance_that_is_the_cause() -> None:
 
 
 @pytest.mark.statement("ST-18", "QI-10")
-def test_the_reason_of_an_error_state_is_told() -> None:
+def test_the_reason_of_an_error_state_is_shown() -> None:
     cluster = Cluster(1)
     cluster.apply(InstanceErrorSet("all.q@h1", "the prolog failed"))
     [cause] = explained(cluster, cluster.submit()).causes

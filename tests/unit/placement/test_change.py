@@ -87,7 +87,7 @@ def test_several_kinds_of_requests_are_changed_by_one_command() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_a_change_for_now_says_so_and_counts_what_runs() -> None:
+def test_a_temporary_change_is_marked_and_counts_running_jobs() -> None:
     cluster = Cluster(1, slots=3)
     cluster.pe("par", "$fill_up")
     cluster.queue(pe_list="par")
@@ -100,7 +100,7 @@ def test_a_change_for_now_says_so_and_counts_what_runs() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_without_a_change_that_helps_none_is_told() -> None:
+def test_without_a_change_that_helps_none_is_suggested() -> None:
     assert change(Cluster(1, slots=0), hard={"arch": "sol"}) is None
     assert change(Cluster(1, slots=0)) is None
 

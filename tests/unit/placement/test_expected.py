@@ -101,7 +101,7 @@ def closed(cluster: Cluster, queue: str, week: str) -> None:
 
 
 @pytest.mark.statement("CA-8")
-def test_the_first_queue_that_opens_tells_when_the_job_may_start() -> None:
+def test_the_first_queue_that_opens_gives_the_expected_start() -> None:
     cluster = Cluster(1)
     closed(cluster, "all.q", "6-10=off")
     job = cluster.submit()
@@ -120,7 +120,7 @@ def test_the_first_queue_that_opens_tells_when_the_job_may_start() -> None:
 
 @pytest.mark.statement("CA-8")
 @pytest.mark.parametrize("week", ["off", "6-9=off mon-sun=9-12=suspended"])
-def test_a_queue_that_does_not_open_at_its_next_change_tells_no_start(week: str) -> None:
+def test_a_queue_that_does_not_open_at_its_next_change_gives_no_start(week: str) -> None:
     cluster = Cluster(1)
     closed(cluster, "all.q", week)
     job = cluster.submit()

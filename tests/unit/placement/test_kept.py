@@ -29,7 +29,7 @@ def looking_ahead(hosts: int = 1, slots: int = 4) -> Cluster:
 
 
 @pytest.mark.statement("SC-7", "SC-8")
-def test_a_job_that_would_delay_a_reservation_is_told_whose() -> None:
+def test_a_job_that_would_delay_a_reservation_names_its_job() -> None:
     cluster = looking_ahead()
     cluster.submit(hard={"h_rt": "600"})
     cluster.cycle()
@@ -80,20 +80,20 @@ def test_reserved_slots_are_free_again_after_the_job_is_gone() -> None:
 
 @pytest.mark.statement("AR-41", "SC-9")
 @pytest.mark.parametrize(
-    ("start", "words"),
+    ("start", "cause"),
     [(1800, "advance reservation 1, which is to begin in 00:30:00"), (0, "advance reservation 1 for another 02:00:00")],
 )
-def test_a_job_that_would_meet_an_advance_reservation_is_told_which(start: int, words: str) -> None:
+def test_a_job_that_would_meet_an_advance_reservation_names_it(start: int, cause: str) -> None:
     cluster = looking_ahead()
     granted = [Grant("all.q@h1", 4)]
     cluster.apply(ReservationGranted(AdvanceReservation(1, "bob", "users", NOW, NOW + start, NOW + 7200, granted=granted)))
     job = cluster.submit(hard={"h_rt": "3600"})
     cluster.cycle()
-    assert reasons(cluster, job) == [f'cannot run in queue instance "all.q@h1" because needed resources are reserved for {words}']
+    assert reasons(cluster, job) == [f'cannot run in queue instance "all.q@h1" because needed resources are reserved for {cause}']
 
 
 @pytest.mark.statement("CA-8", "SC-9")
-def test_a_job_that_would_meet_an_off_time_is_told_the_calendar() -> None:
+def test_a_job_that_would_meet_an_off_time_names_the_calendar() -> None:
     cluster = looking_ahead()
     # NOW is 08:00 in UTC
     cluster.apply(ObjectSet("calendar", "lunch", {"calendar_name": "lunch", "year": "NONE", "week": "mon-sun=12-13=off"}))

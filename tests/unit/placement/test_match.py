@@ -129,12 +129,12 @@ def test_a_queue_is_found_by_each_requestable_attribute(attribute: str, of_all: 
     row |= {"relop": "==", "requestable": "YES", "consumable": "NO", "urgency": "0"}
     cluster.apply(ObjectSet("complex", attribute, row))
     cluster.queue("all.q", **{attribute: of_all})
-    wanted = cluster.submit(hard={attribute: of_other})
+    requested = cluster.submit(hard={attribute: of_other})
     cluster.cycle()
-    assert not cluster.runs(wanted), "no queue has it yet"
+    assert not cluster.runs(requested), "no queue has it yet"
     cluster.queue("other.q", hostlist="h1", **{attribute: of_other})
     cluster.cycle()
-    assert cluster.spread(wanted) == {"other.q@h1": 1}
+    assert cluster.spread(requested) == {"other.q@h1": 1}
 
 
 @pytest.mark.statement("CQ-3")

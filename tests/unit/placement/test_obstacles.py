@@ -77,7 +77,7 @@ def test_a_host_that_has_never_reported_is_not_there() -> None:
 
 
 @pytest.mark.statement("QI-1", "QI-3")
-def test_of_a_disabled_instance_on_a_busy_host_its_state_is_told() -> None:
+def test_of_a_disabled_instance_on_a_busy_host_its_state_is_shown() -> None:
     cluster = Cluster(1)
     cluster.queue(load_thresholds="np_load_avg=1.75")
     cluster.heard("h1", np_load_avg="9")
@@ -123,7 +123,7 @@ def test_load_thresholds(thresholds: str, load: dict[str, str], reached: bool) -
 
 
 @pytest.mark.statement("QI-14", "QC-4")
-def test_a_violation_tells_value_source_and_threshold() -> None:
+def test_a_violation_names_value_source_and_threshold() -> None:
     cluster = Cluster(1)
     cluster.change("exec_host", "h1", load_scaling="np_load_avg=10.0")
     cluster.queue(load_thresholds="np_load_avg=0.9", suspend_thresholds="nosuch_value=3,np_load_avg=5")
@@ -149,26 +149,26 @@ def test_values_of_alarms_are_shown_as_reported_configured_or_counted() -> None:
     assert alarm(PlacementConfig(cluster.state), Ledger(cluster.state), INSTANCE) == [("room", "qf", "0x6", "8", "<=")]
 
 
-def lettered(cluster: Cluster, letter: str) -> None:
+def lettered(cluster: Cluster, state_code: str) -> None:
     """Bring the instance into the state of a letter of `qstat -f`."""
     flags = {"C": "calendar_suspended", "D": "calendar_disabled", "d": "disabled", "s": "suspended", "S": "subordinated"}
     flags |= {"o": "orphaned", "P": "preempted"}
-    if letter in flags:
-        cluster.apply(InstanceFlagsChanged([INSTANCE], {flags[letter]: True}))
-    elif letter == "E":
+    if state_code in flags:
+        cluster.apply(InstanceFlagsChanged([INSTANCE], {flags[state_code]: True}))
+    elif state_code == "E":
         cluster.apply(InstanceErrorSet(INSTANCE, "prolog failed"))
-    elif letter == "u":
+    elif state_code == "u":
         cluster.apply(HostLost("h1", cluster.now))
-    elif letter == "c":
+    elif state_code == "c":
         for name in ("@a", "@b"):
             cluster.add("host_group", name, hostlist="h1")
         cluster.queue(seq_no="0,[@a=1],[@b=2]")
     else:
-        cluster.queue(**{"a": {"load_thresholds": "np_load_avg=1"}, "A": {"suspend_thresholds": "np_load_avg=1"}}[letter])
+        cluster.queue(**{"a": {"load_thresholds": "np_load_avg=1"}, "A": {"suspend_thresholds": "np_load_avg=1"}}[state_code])
         cluster.heard("h1", np_load_avg="6")
 
 
-def letters_of(cluster: Cluster) -> str:
+def codes_of(cluster: Cluster) -> str:
     config_snapshot, ledger = PlacementConfig(cluster.state), Ledger(cluster.state)
     known = INSTANCE in cluster.state.configs
     over, stop = (bool(known and look(config_snapshot, ledger, INSTANCE)) for look in (alarm, suspend_alarm))
@@ -176,13 +176,13 @@ def letters_of(cluster: Cluster) -> str:
 
 
 @pytest.mark.statement("QI-1", "QI-2", "QC-7")
-@pytest.mark.parametrize("letter", "aACDduEsScoP")
-def test_every_letter_of_an_instance_closes_it_to_all_kinds_of_jobs(letter: str) -> None:
+@pytest.mark.parametrize("state_code", "aACDduEsScoP")
+def test_every_state_code_of_an_instance_closes_it_to_all_kinds_of_jobs(state_code: str) -> None:
     cluster = Cluster(1)
     cluster.pe("smp", "$pe_slots")
     cluster.queue(pe_list="smp")
-    lettered(cluster, letter)
-    assert letter in letters_of(cluster)
+    lettered(cluster, state_code)
+    assert state_code in codes_of(cluster)
     assert what(cluster)
     jobs = [cluster.submit(), cluster.submit(pe="smp", pe_range="2"), cluster.submit(array="1-3")]
     assert started(cluster.cycle()) == []
@@ -225,7 +225,7 @@ def test_a_threshold_on_a_consumable_stops_dispatch_within_a_cycle() -> None:
 
 
 @pytest.mark.statement("LS-5", "CX-35")
-def test_load_scaling_changes_the_value_and_its_letter() -> None:
+def test_load_scaling_changes_the_value_and_its_state_code() -> None:
     cluster = Cluster(1)
     cluster.complex("lic INT <= YES NO 0 0")
     cluster.apply(HostHeard("h1", NOW, {"lic": "5"}))
@@ -236,7 +236,7 @@ def test_load_scaling_changes_the_value_and_its_letter() -> None:
 
 
 @pytest.mark.statement("ST-8", "ST-9", "ST-10", "CX-35")
-def test_letters_of_level_and_source() -> None:
+def test_state_codes_of_level_and_source() -> None:
     cluster = Cluster(1)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.complex("tag STRING == YES NO NONE 0")

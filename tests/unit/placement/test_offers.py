@@ -14,7 +14,7 @@ INSTANCE = "all.q@h1"
 
 
 def offered(cluster: Cluster, name: str) -> list[str]:
-    """What the host and the queue instance offer of an attribute."""
+    """The values of an attribute that the host and the queue instance offer."""
     config_snapshot, ledger = PlacementConfig(cluster.state), Ledger(cluster.state)
     found = (host_available(config_snapshot, ledger, "h1", name), available(config_snapshot, ledger, INSTANCE, name))
     return [offer.text() if offer is not None else "" for offer in found]

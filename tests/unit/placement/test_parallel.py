@@ -196,7 +196,7 @@ def test_of_several_pes_the_one_that_gives_most_slots_counts() -> None:
     cluster.pe("t2", "2")
     cluster.pe("t3", "$fill_up", slots=5)
     cluster.queue(pe_list="t1 t2 t3")
-    jobs = [cluster.submit(pe="t[123]", pe_range=wanted) for wanted in ("1-", "1-3")]
+    jobs = [cluster.submit(pe="t[123]", pe_range=slot_range) for slot_range in ("1-", "1-3")]
     cluster.cycle()
     assert [cluster.state.task(job, 1).pe for job in jobs] == ["t2", "t1"]
     assert [sum(cluster.spread(job).values()) for job in jobs] == [6, 3]
@@ -204,7 +204,7 @@ def test_of_several_pes_the_one_that_gives_most_slots_counts() -> None:
 
 @pytest.mark.statement("SO-21", "PE-5", "PE-6")
 @pytest.mark.parametrize(
-    ("pe", "slots", "master", "wanted"),
+    ("pe", "slots", "master", "slot_range"),
     [
         ("mpi", "3", "b.q", "b.q@h1=1 all.q@h1=2"),
         ("mpi", "6", "all.q@h3", "all.q@h3=1 all.q@h1=4 b.q@h1=1"),
@@ -214,13 +214,13 @@ def test_of_several_pes_the_one_that_gives_most_slots_counts() -> None:
         ("make", "6", "all.q@h2", "all.q@h2=2 all.q@h1=2 all.q@h3=2"),
     ],
 )
-def test_a_slot_for_the_master_then_the_rule_from_the_best_host_on(pe: str, slots: str, master: str, wanted: str) -> None:
+def test_a_slot_for_the_master_then_the_rule_from_the_best_host_on(pe: str, slots: str, master: str, slot_range: str) -> None:
     cluster = Cluster(3, slots=4)
     cluster.queue("b.q", pe_list="mpi make", slots="1", seq_no="5")
     cluster.change("scheduler", "", queue_sort_method="seqno")
     job = cluster.submit(pe=pe, pe_range=slots, master_queues=(master,))
     cluster.cycle()
-    assert " ".join(f"{name}={given}" for name, given in cluster.spread(job).items()) == wanted
+    assert " ".join(f"{name}={given}" for name, given in cluster.spread(job).items()) == slot_range
 
 
 def test_the_master_queue_with_all_slots_on_one_host() -> None:
@@ -311,7 +311,7 @@ def test_the_rest_of_a_host_without_the_slot_of_the_master() -> None:
 
 
 @pytest.mark.statement("PE-6")
-def test_a_host_that_has_no_room_has_no_turn() -> None:
+def test_a_full_host_has_no_turn() -> None:
     full = HostCapacity("h1", 0, [("q@h1", 2)])
     assert [grant.host for grant in allocate([full, *host_capacities(0, 1)], "$round_robin", ((1, 1),))] == ["h2"]
 

@@ -64,7 +64,7 @@ def test_every_limit_of_a_rule_counts_behind_any_other_limit() -> None:
 
 
 @pytest.mark.statement("RQ-6")
-def test_of_limits_that_leave_as_little_the_first_of_the_rule_is_told_with_its_own_amount() -> None:
+def test_of_limits_that_leave_as_little_the_first_of_the_rule_is_named_with_its_own_amount() -> None:
     cluster = Cluster(1)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.values("global", "lic=9")

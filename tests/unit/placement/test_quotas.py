@@ -120,7 +120,7 @@ def test_filters(rule: str, running: str) -> None:
 
 @pytest.mark.statement("RQ-4", "RQ-2")
 def test_hosts_of_a_group_and_the_rest() -> None:
-    """The acceptance case of the filters: two on each host of the group, one on the others together."""
+    """The acceptance case of the filters: two slots on each host of the group, one slot on all other hosts together."""
     cluster = Cluster(slots=9)
     cluster.add("host_group", "@two", hostlist="h1 h2")
     quota(cluster, "set", "queues all.q hosts {@two} to slots=2", "queues all.q hosts !@two to slots=1")
@@ -216,7 +216,7 @@ def test_consumables_count_by_slot_or_once() -> None:
 
 @pytest.mark.statement("RQ-9", "RQ-3")
 @pytest.mark.parametrize(
-    ("rule", "limit", "wanted", "spread"),
+    ("rule", "limit", "slot_range", "spread"),
     [
         ("$fill_up", "hosts {*} to slots=2", "5", [2, 2, 1]),
         ("$fill_up", "hosts @two to slots=3", "6", [3, 3]),
@@ -232,13 +232,13 @@ def test_consumables_count_by_slot_or_once() -> None:
         ("2", "hosts @two to slots=4", "6", [2, 2, 2]),
     ],
 )
-def test_parallel_jobs_keep_what_hosts_have_together(rule: str, limit: str, wanted: str, spread: list[int]) -> None:
+def test_parallel_jobs_keep_what_hosts_have_together(rule: str, limit: str, slot_range: str, spread: list[int]) -> None:
     cluster = Cluster()
     cluster.add("host_group", "@two", hostlist="h1 h2")
     cluster.pe("par", rule)
     cluster.queue(pe_list="par")
     quota(cluster, "set", limit)
-    job = cluster.submit(pe="par", pe_range=wanted)
+    job = cluster.submit(pe="par", pe_range=slot_range)
     cluster.cycle()
     assert sorted(cluster.spread(job).values()) == sorted(spread)
     if not spread:

@@ -70,7 +70,7 @@ def test_the_free_amount_of_a_consumable_is_shown_as_such_even_if_a_load_value_i
 
 
 @pytest.mark.statement("CX-37")
-def test_of_consumables_that_leave_as_little_the_first_that_is_configured_is_told() -> None:
+def test_of_consumables_that_leave_as_little_the_first_configured_is_named() -> None:
     cluster = Cluster(1)
     for name in ("one", "two"):
         cluster.complex(f"{name} INT <= YES YES 0 0")
@@ -103,7 +103,7 @@ def test_a_job_that_wants_a_host_for_itself_keeps_out_of_one_that_is_reserved_la
 
 
 @pytest.mark.statement("CQ-3", "QC-18")
-def test_a_queue_without_slots_is_not_told_to_be_full() -> None:
+def test_a_queue_without_slots_is_not_called_full() -> None:
     cluster = Cluster(1)
     cluster.queue(slots="0")
     assert 'cannot run in queue "all.q@h1" because it offers only qc:slots=0.000000' in why(cluster, cluster.submit())
@@ -114,7 +114,7 @@ def test_a_queue_without_slots_is_not_told_to_be_full() -> None:
 
 
 @pytest.mark.statement("SO-21", "CX-59")
-def test_a_queue_that_neither_list_names_is_told_as_a_whole() -> None:
+def test_a_queue_that_neither_list_names_is_shown_as_a_whole() -> None:
     cluster = Cluster(2)
     cluster.queue("b.q")
     cluster.queue("c.q")
@@ -126,7 +126,7 @@ def test_a_queue_that_neither_list_names_is_told_as_a_whole() -> None:
 
 
 @pytest.mark.statement("AR-41")
-def test_a_place_with_room_beside_a_reservation_is_not_kept() -> None:
+def test_an_instance_with_free_slots_beside_a_reservation_is_not_kept() -> None:
     cluster = Cluster(1)
     grant(cluster, 1, 600, slots=3)
     job = cluster.submit()
@@ -182,7 +182,7 @@ def test_the_reason_of_a_reserved_global_consumable_names_the_next_reservation()
     ],
 )
 def test_soft_requests_that_a_host_does_not_satisfy_by_load_or_configuration(requests: dict[str, str], unsatisfied: int) -> None:
-    """Of ordered relations both must suit, of the others what is fixed counts alone."""
+    """With ordered relations both values must fit, with other relations only the fixed value counts."""
     cluster = Cluster(1)
     cluster.values("h1", "arch=special,mem_free=2G,mem_total=20G")
     cluster.heard("h1", mem_free="8G", mem_total="2G")

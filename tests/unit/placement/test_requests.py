@@ -1,4 +1,4 @@
-"""The compiled request of a job: it is immutable, and its quotas are looked up once for each claimant."""
+"""The compiled request of a job is immutable, and its quotas are looked up once for each claimant."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def placed(cluster: Cluster, **fields: Any) -> tuple[list[tuple[str, int]], list
 
 
 @pytest.mark.statement("AR-91")
-def test_a_job_takes_the_first_place_that_suits_and_is_told_of_those_that_do_not() -> None:
+def test_a_job_takes_the_first_fitting_instance_and_learns_why_others_do_not_fit() -> None:
     cluster = reserved()
     assert placed(cluster) == ([("all.q@h1", 1)], [])
     assert placed(cluster, soft={"disk": "ssd"})[0] == [("all.q@h2", 1)]

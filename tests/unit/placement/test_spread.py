@@ -24,10 +24,10 @@ def cell(*slots: int, rule: str = "$fill_up", size: int = 999) -> Cluster:
     return cluster
 
 
-def spread(cluster: Cluster, wanted: str, master: str = "", **fields: object) -> str:
+def spread(cluster: Cluster, demand: str, master: str = "", **fields: object) -> str:
     """The grants of such a job, the master's first."""
     queues = {"master_queues": (master,)} if master else {}
-    job = cluster.submit(**{"pe": "par", "pe_range": wanted, **queues, **fields})
+    job = cluster.submit(**{"pe": "par", "pe_range": demand, **queues, **fields})
     cluster.cycle()
     return " ".join(f"{name}={slots}" for name, slots in cluster.spread(job).items())
 
@@ -70,14 +70,14 @@ def test_a_pe_from_which_nothing_is_to_be_had_does_not_hide_another() -> None:
 
 
 @pytest.mark.statement("PE-1", "PE-8", "QC-15")
-@pytest.mark.parametrize(("slots", "master", "wanted"), [("2", "", ""), ("4", "a.q", ""), ("4", "", "b.q@h1=3")])
-def test_queues_of_different_pes_are_not_put_together(slots: str, master: str, wanted: str) -> None:
+@pytest.mark.parametrize(("slots", "master", "demand"), [("2", "", ""), ("4", "a.q", ""), ("4", "", "b.q@h1=3")])
+def test_queues_of_different_pes_are_not_put_together(slots: str, master: str, demand: str) -> None:
     cluster = Cluster(1, slots=0)
     for name in ("a", "b"):
         cluster.pe(f"{name}_x", "$fill_up")
         cluster.queue(f"{name}.q", pe_list=f"{name}_x", slots="2")
     cluster.queue("b.q", slots=slots)
-    assert spread(cluster, "3", master, pe="[ab]_x") == wanted
+    assert spread(cluster, "3", master, pe="[ab]_x") == demand
 
 
 @pytest.mark.statement("PE-2")
@@ -89,7 +89,7 @@ def test_a_pe_that_is_used_up_offers_nothing() -> None:
 
 
 @pytest.mark.statement("ST-18", "AR-41")
-def test_a_parallel_job_is_told_what_is_kept_and_not_what_is_full() -> None:
+def test_a_parallel_job_learns_of_reserved_and_not_of_full_instances() -> None:
     cluster = cell(2, 2)
     assert spread(cluster, "2") == "all.q@h1=2"
     granted = [Grant("all.q@h2", 2)]
@@ -109,7 +109,7 @@ def fits(cluster: Cluster, granted: dict[str, int], pe: str = "", **fields: obje
 
 
 @pytest.mark.statement("PE-2", "CX-37", "AR-38")
-def test_grants_fit_as_long_as_pe_host_and_queues_have_room_for_all_of_them() -> None:
+def test_grants_fit_as_long_as_pe_host_and_queues_have_slots_for_all_of_them() -> None:
     cluster = cell(4, 4, size=5)
     cluster.queue("b.q", pe_list="par")
     cluster.values("h1", "slots=6")
@@ -141,9 +141,9 @@ def test_a_host_that_lacks_a_share_of_the_rule_has_no_master() -> None:
 
 
 @pytest.mark.statement("SO-21", "PE-4", "PE-7")
-@pytest.mark.parametrize(("slots", "wanted"), [((3, 2, 3), "h1=3"), ((2, 3, 1), "h2=3"), ((1, 4, 5), "h2=4"), ((0, 1), "h2=1")])
-def test_all_slots_are_on_the_first_host_with_a_master_that_has_most(slots: tuple[int, ...], wanted: str) -> None:
-    assert spread(cell(*slots, rule="$pe_slots"), "1-4", master="all.q") == f"all.q@{wanted}"
+@pytest.mark.parametrize(("slots", "demand"), [((3, 2, 3), "h1=3"), ((2, 3, 1), "h2=3"), ((1, 4, 5), "h2=4"), ((0, 1), "h2=1")])
+def test_all_slots_are_on_the_first_host_with_a_master_that_has_most(slots: tuple[int, ...], demand: str) -> None:
+    assert spread(cell(*slots, rule="$pe_slots"), "1-4", master="all.q") == f"all.q@{demand}"
 
 
 @pytest.mark.statement("SO-21", "PE-14")

@@ -130,7 +130,7 @@ def test_a_job_reservation_blocks_neither_its_own_job_nor_other_queues_of_the_ho
 
 
 @pytest.mark.statement("AR-40")
-def test_occupants_are_told_in_order_of_their_numbers_those_inside_of_reservations_by_these() -> None:
+def test_occupants_are_listed_by_number_and_jobs_in_reservations_by_these() -> None:
     cluster = Cluster(1, slots=16)
     for number in (8, 1):
         grant(cluster, number, 0, 900)

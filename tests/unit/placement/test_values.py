@@ -130,7 +130,7 @@ def test_reported_garbage_is_no_value() -> None:
 
 
 @pytest.mark.statement("CX-31")
-def test_stricter_means_less_room() -> None:
+def test_stricter_means_less_capacity() -> None:
     assert stricter("<=", 1, 4) and not stricter("<=", 4, 1)
     assert stricter(">=", 4, 1) and not stricter(">=", 1, 4)
     assert not stricter("==", 1, 4) and not stricter("==", 4, 1)

@@ -85,7 +85,7 @@ def test_a_job_reservation_blocks_only_other_jobs_in_any_order_of_checks() -> No
 
 
 @pytest.mark.statement("ST-18", "AR-90")
-def test_a_hold_is_told_before_the_reservation_that_a_job_waits_for() -> None:
+def test_a_hold_is_listed_before_the_reservation_that_a_job_waits_for() -> None:
     cluster = Cluster(1)
     grant(cluster, 1)
     number = cluster.submit(ar=1)
@@ -96,7 +96,7 @@ def test_a_hold_is_told_before_the_reservation_that_a_job_waits_for() -> None:
 
 
 @pytest.mark.statement("ST-18")
-def test_each_reason_is_told_with_the_jobs_that_it_concerns() -> None:
+def test_each_reason_is_listed_with_the_jobs_that_it_concerns() -> None:
     cluster = Cluster(1, slots=1)
     runs = cluster.submit()
     cluster.cycle()

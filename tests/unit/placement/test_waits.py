@@ -18,7 +18,7 @@ from tests.builders import NOW, Cluster, started, why
 
 
 @pytest.mark.statement("CX-60")
-def test_a_wish_that_the_cluster_or_the_host_grants_is_granted() -> None:
+def test_a_request_that_the_cluster_or_the_host_grants_is_granted() -> None:
     cluster = Cluster(2)
     cluster.complex("place STRING == YES NO NONE 0")
     cluster.complex("disk STRING == YES NO NONE 0")
@@ -119,7 +119,7 @@ def test_a_job_that_is_no_more_is_not_waited_for() -> None:
 
 
 @pytest.mark.statement("CX-60")
-def test_a_wish_for_an_attribute_that_was_removed_keeps_no_job() -> None:
+def test_a_request_of_an_attribute_that_was_removed_keeps_no_job() -> None:
     cluster = Cluster(1)
     job = cluster.submit(soft={"nosuch": "1"})
     cluster.cycle()

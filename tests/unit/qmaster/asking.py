@@ -1,4 +1,4 @@
-"""What the configuration tests share: reading requests, and the texts of answers."""
+"""Helpers of the configuration tests: reading requests, and the texts of answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def texts(answer: Answer, level: str = "") -> list[str]:
 
 
 def entries(attributes: dict[str, str]) -> list[tuple[str, str, int]]:
-    """Attributes as a client sends those of a file."""
+    """Attributes in the form in which a client sends a file."""
     return [(attribute, value, number) for number, (attribute, value) in enumerate(attributes.items(), 1)]
 
 

@@ -34,7 +34,7 @@ def run_job(cell: Cell) -> int:
 
 
 def end_just_before_death(cell: Cell) -> int:
-    """A job whose end is on disk when the master dies, before anything follows from that."""
+    """A job with its end on disk when the master dies, before any consequence of the end."""
     job = cell.submit()
     cell.cycle()
     cell.master.publish = lambda transactions: None  # type: ignore[method-assign]
@@ -43,7 +43,8 @@ def end_just_before_death(cell: Cell) -> int:
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, code: int, written: int = 0) -> Callable[[], None]:
-    """Have the disk take so many bytes and no more (ENOSPC), or no file be opened (EMFILE). Returns what ends that."""
+    """Have the disk take so many bytes and no more (ENOSPC), or no file be opened (EMFILE). Returns the function that ends the
+    fault."""
     real = os.write
 
     def write(descriptor: int, data: bytes) -> int:
@@ -71,7 +72,7 @@ def test_records_lost_between_commit_and_file_are_caught_up_at_the_start(cell: C
 
 @pytest.mark.parametrize("noted", [False, True])
 def test_no_record_is_written_twice(cell: Cell, file: Path, noted: bool) -> None:
-    """Neither those that follow the note of how far the file is, nor those before it."""
+    """Neither a record after the note of the file's length, nor a record before it."""
     jobs = [run_job(cell), run_job(cell)]
     if noted:
         cell.pass_time(NOTE_S + 1)
@@ -138,8 +139,8 @@ def test_a_spool_of_a_version_without_notes_is_believed(cell: Cell, file: Path) 
 @pytest.mark.statement("RP-2")
 def test_jobs_that_end_while_accounting_is_off_are_never_in_the_file(cell: Cell, file: Path) -> None:
     jobs = []
-    for wanted in ("true", "false", "true"):
-        cell.configure("configuration", "global", reporting_params=f"accounting={wanted}")
+    for setting in ("true", "false", "true"):
+        cell.configure("configuration", "global", reporting_params=f"accounting={setting}")
         jobs.append(run_job(cell))
     cell.restart()
     assert jobs_in(file) == [jobs[0], jobs[2]]

@@ -52,9 +52,9 @@ MOST: list[dict[str, int]] = [{"most_rows": 7}, {"most_records": 3}, {"most_rows
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("most", MOST)
 def test_all_pages_together_have_each_record_once(table: AccountingTable, body: dict[str, Any], most: dict[str, int]) -> None:
-    meant = record_filter(body)
+    selection = record_filter(body)
     found = [one for page in pages(table, body, **most) for one in page["records"]]
-    assert found == [one for one in map(record, range(100)) if meant(one)]
+    assert found == [one for one in map(record, range(100)) if selection(one)]
 
 
 @pytest.mark.statement("QA-1")

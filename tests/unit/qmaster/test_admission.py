@@ -133,7 +133,7 @@ def test_ranges_keep_the_end_that_was_given(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-41")
-def test_validation_letters(cell: Cell) -> None:
+def test_validation_levels(cell: Cell) -> None:
     def ask(**fields: Any) -> tuple[int, list[tuple[str, str]]]:
         answer = cell.ask("submit", binary=True, script_file="x", **fields)
         return answer.status, answer.answers
@@ -209,7 +209,7 @@ def test_fewer_finished_jobs_are_kept_at_once(cell: Cell) -> None:
 def test_the_least_ids_are_those_that_may_just_submit(cell: Cell, limits: dict[str, str], text: str) -> None:
     globally(cell, **limits)
     answer = cell.ask("submit", binary=True, script_file="x")
-    assert [said for _, said in answer.answers] == ([text] if text else [])
+    assert [message for _, message in answer.answers] == ([text] if text else [])
 
 
 @pytest.mark.statement("EX-14")

@@ -1,4 +1,4 @@
-"""The qmaster checks again what the scheduler computed: consumables, PE slots and states may have changed since."""
+"""The qmaster checks the scheduler's orders again: consumables, PE slots and states may have changed since."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""-alloc: slots spread by a rule that the job brings along, with a parallel environment and without one."""
+"""-alloc: slots spread by a rule of the job, with a parallel environment and without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""qalter: what changes, what is refused, and the words for both."""
+"""qalter: its changes, its refusals, and the messages for both."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_only_holds_go_by_task(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-13")
-def test_hold_letters_of_qalter(cell: Cell) -> None:
+def test_hold_types_of_qalter(cell: Cell) -> None:
     job = cell.submit(tasks="1-6", holds="u")
     assert alter(cell, f"{job}.3", holds="s") == (1, ['denied: "alice" must be manager to set manager hold'])
     assert alter(cell, f"{job}.3", "root", holds="s") == (0, [f"modified hold of job-array task {job}.3"])
@@ -294,13 +294,13 @@ def test_all_that_never_changes_is_named_in_order(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-41")
-@pytest.mark.parametrize(("letter", "changed"), [("e", True), ("w", True), ("v", False), ("p", False)])
-def test_a_job_that_runs_or_is_held_is_not_looked_at(cell: Cell, letter: str, changed: bool) -> None:
+@pytest.mark.parametrize(("hold", "changed"), [("e", True), ("w", True), ("v", False), ("p", False)])
+def test_a_job_that_runs_or_is_held_is_not_looked_at(cell: Cell, hold: str, changed: bool) -> None:
     runs, held = cell.submit(), cell.submit(holds="u")
     cell.cycle()
     for job in (runs, held):
-        said = ["verification: job is already running or is held", *([f"modified account of job {job}"] if changed else [])]
-        assert alter(cell, job, verify=letter, account="x", hard_queues=["all.q"])[1][:2] == said
+        expected = ["verification: job is already running or is held", *([f"modified account of job {job}"] if changed else [])]
+        assert alter(cell, job, verify=hold, account="x", hard_queues=["all.q"])[1][:2] == expected
         assert (cell.state.jobs[job].account == "x") == changed
 
 

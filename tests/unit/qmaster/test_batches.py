@@ -150,12 +150,12 @@ def test_every_start_of_the_master_is_a_later_one(one: Cell) -> None:
 
 @pytest.mark.statement("SP-3")
 def test_a_host_is_sent_only_instructions_that_are_on_disk(one: Cell) -> None:
-    """What a crash of the qmaster would undo is written before a host hears of it."""
-    told: list[int] = []
+    """A transaction is written before a host hears of it, since a crash of the qmaster would undo it."""
+    received: list[int] = []
 
     async def call(host: str, data: bytes) -> bytes:
         batch = decode(data)
-        told.append(batch.master[1])
+        received.append(batch.master[1])
         assert one.master.committed == one.state.revision == batch.master[1]
         return encode(Batch(acknowledgements=[Acknowledgement() for _ in batch.instructions]))
 
@@ -167,7 +167,7 @@ def test_a_host_is_sent_only_instructions_that_are_on_disk(one: Cell) -> None:
         await dispatcher.deliver(HOST)
 
     asyncio.run(scene())
-    assert told
+    assert received
 
 
 def test_a_refused_batch_is_made_again_or_given_up(one: Cell) -> None:
@@ -185,7 +185,7 @@ def test_a_refused_batch_is_made_again_or_given_up(one: Cell) -> None:
     asyncio.run(scene())
 
 
-def letter(master: int, number: int, life: int = 1, inventory: bool = True) -> Batch:
+def sent(master: int, number: int, life: int = 1, inventory: bool = True) -> Batch:
     reports = [Inventory([], "boot1")] if inventory else [Started((1, 1, 1), 1.0)]
     return Batch(reports=list(reports), master=(master, 0), host=(life, number))
 
@@ -193,20 +193,20 @@ def letter(master: int, number: int, life: int = 1, inventory: bool = True) -> B
 @pytest.mark.statement("EX-9")
 def test_reports_that_are_late_doubled_or_for_another_master_are_refused() -> None:
     report_sequencer = ReportSequencer(7)
-    assert not report_sequencer.accept(HOST, letter(6, 1)), "written to an earlier qmaster"
-    assert report_sequencer.accept(HOST, letter(7, 1))
-    assert not report_sequencer.accept(HOST, letter(7, 1)) and report_sequencer.accept(HOST, letter(7, 3))
-    assert not report_sequencer.accept(HOST, letter(7, 2))
-    assert report_sequencer.accept(HOST, letter(7, 1, life=2)) and not report_sequencer.accept(HOST, letter(7, 9, life=1))
+    assert not report_sequencer.accept(HOST, sent(6, 1)), "written to an earlier qmaster"
+    assert report_sequencer.accept(HOST, sent(7, 1))
+    assert not report_sequencer.accept(HOST, sent(7, 1)) and report_sequencer.accept(HOST, sent(7, 3))
+    assert not report_sequencer.accept(HOST, sent(7, 2))
+    assert report_sequencer.accept(HOST, sent(7, 1, life=2)) and not report_sequencer.accept(HOST, sent(7, 9, life=1))
     assert report_sequencer.last_stamp(HOST) == (2, 1)
-    assert report_sequencer.accept("h2", letter(7, 1))
+    assert report_sequencer.accept("h2", sent(7, 1))
 
 
 def test_a_host_may_be_sent_tasks_from_its_first_inventory_on() -> None:
     report_sequencer = ReportSequencer(7)
-    assert not report_sequencer.note_durable(HOST, letter(7, 1, inventory=False)) and not report_sequencer.inventoried
-    assert report_sequencer.note_durable(HOST, letter(7, 2)) and report_sequencer.inventoried == {HOST}
-    assert not report_sequencer.note_durable(HOST, letter(7, 3)), "already known"
+    assert not report_sequencer.note_durable(HOST, sent(7, 1, inventory=False)) and not report_sequencer.inventoried
+    assert report_sequencer.note_durable(HOST, sent(7, 2)) and report_sequencer.inventoried == {HOST}
+    assert not report_sequencer.note_durable(HOST, sent(7, 3)), "already known"
 
 
 @pytest.fixture
@@ -222,10 +222,10 @@ def serve(one: Cell) -> Callable[[Batch], Batch]:
 
 
 def test_an_execd_that_restarts_is_configured_again_and_once(one: Cell) -> None:
-    """What it had been told may be gone with its disk. What it says because it was configured is no reason to configure it: the
-    two would chase each other for as long as its acknowledgement is the faster one."""
+    """Its earlier instructions may be gone with its disk. A report caused by a configuration does not cause a configuration:
+    the two would follow each other as long as the acknowledgement is faster."""
 
-    async def told() -> list[list[object]]:
+    async def received() -> list[list[object]]:
         service = Service(one.master, IdleCallbacks())
         service.dispatcher._stopped = True
         batches = service.dispatcher._batches
@@ -233,18 +233,18 @@ def test_an_execd_that_restarts_is_configured_again_and_once(one: Cell) -> None:
         for number, life in ((1, 1), (2, 1), (1, 2), (2, 2)):
             batches.apply_answer(HOST, batches.compose(HOST), [Acknowledgement()] * len(batches.compose(HOST).instructions))
             assert not batches.compose(HOST).instructions, "it has been told"
-            await service.reports(HOST, encode(letter(one.master.incarnation, number, life)))
+            await service.reports(HOST, encode(sent(one.master.incarnation, number, life)))
             found.append([type(instruction) for instruction in batches.compose(HOST).instructions])
         return found
 
-    assert asyncio.run(told()) == [[Configure], [], [Configure], []]
+    assert asyncio.run(received()) == [[Configure], [], [Configure], []]
 
 
 def test_verdicts_bear_their_revision(one: Cell, serve: Callable[[Batch], Batch]) -> None:
     own = one.master.incarnation
-    answer = serve(letter(own, 1))
+    answer = serve(sent(own, 1))
     assert answer.verdicts == [Verdict()] and answer.master == (own, one.state.revision)
-    refused = serve(letter(own - 1, 2))
+    refused = serve(sent(own - 1, 2))
     assert refused.refused and refused.verdicts == [] and refused.master[0] == own
 
 
@@ -261,12 +261,12 @@ def test_a_qmaster_that_learns_of_a_later_one_ends(one: Cell, monkeypatch: pytes
 
     later = one.master.incarnation + 1000
     with pytest.raises(Ended):
-        asyncio.run(heard(letter(later, 1)))
+        asyncio.run(heard(sent(later, 1)))
     one.restart()
     assert one.master.incarnation > later, "the process in its place comes after both"
     with monkeypatch.context() as full, pytest.raises(Ended):
         full.setattr(one.master.spool, "remember", full_disk)
-        asyncio.run(heard(letter(one.master.incarnation + 1000, 1)))
+        asyncio.run(heard(sent(one.master.incarnation + 1000, 1)))
 
 
 def full_disk(*_: object) -> None:
@@ -275,7 +275,7 @@ def full_disk(*_: object) -> None:
 
 @pytest.mark.statement("QM-7", "EX-9")
 def test_a_task_whose_suspension_was_never_answered_is_resumed(one: Cell, batches: Batches) -> None:
-    """The host may have carried it out: the qmaster that knows only of the task's running must not leave it at that."""
+    """The host may have carried it out: a qmaster that knows only of the task's running must send the opposite command."""
     job = placed(one, "")
     batches.apply_answer(HOST, batches.compose(HOST), [Acknowledgement()])
     assert batches.compose(HOST).instructions == [], "it runs"

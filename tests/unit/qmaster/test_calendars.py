@@ -13,7 +13,7 @@ from tests.unit.qmaster.asking import attribute
 MONDAY = datetime(2027, 3, 1, tzinfo=UTC).timestamp()
 
 
-def _letters(cell: Cell, instance: str = "all.q@h1") -> str:
+def _codes(cell: Cell, instance: str = "all.q@h1") -> str:
     return instance_state_codes(cell.state, cell.state.instances[instance])
 
 
@@ -30,11 +30,11 @@ def monday(cell: Cell) -> Cell:
 @pytest.mark.statement("CA-2", "CA-7", "QI-5", "QC-37")
 def test_a_calendar_disables_at_the_second(monday: Cell) -> None:
     attribute(monday, "modify", "cluster_queue", "all.q", "calendar", "night")
-    assert _letters(monday) == ""
-    for hour, seconds, letters in [(6, -1, ""), (6, 0, "D"), (20, -1, "D"), (20, 0, "")]:
+    assert _codes(monday) == ""
+    for hour, seconds, codes in [(6, -1, ""), (6, 0, "D"), (20, -1, "D"), (20, 0, "")]:
         monday.now = MONDAY + hour * 3600 + seconds
         monday.master.tick()
-        assert _letters(monday) == letters, (hour, seconds)
+        assert _codes(monday) == codes, (hour, seconds)
 
 
 @pytest.mark.statement("CA-2", "QI-7")
@@ -44,11 +44,11 @@ def test_a_calendar_suspends_jobs_and_releases_them(monday: Cell) -> None:
     job = monday.submit(hard_queues=["all.q@h1"])
     monday.cycle()
     signals = lambda: [command for _, _, command in monday.signals]  # noqa: E731
-    for hour, letters, sent in [(12, "C", ["suspend"]), (13, "", ["suspend", "run"])]:
+    for hour, codes, sent in [(12, "C", ["suspend"]), (13, "", ["suspend", "run"])]:
         monday.now = MONDAY + hour * 3600
         monday.master.tick()
         monday.deliver()
-        assert (_letters(monday), _letters(monday, "all.q@h2")) == (letters, "")
+        assert (_codes(monday), _codes(monday, "all.q@h2")) == (codes, "")
         assert signals() == sent
     assert monday.placed(job)
 
@@ -57,16 +57,16 @@ def test_a_calendar_suspends_jobs_and_releases_them(monday: Cell) -> None:
 def test_a_change_of_calendar_or_queue_counts_at_once(monday: Cell) -> None:
     monday.now = MONDAY + 12 * 3600
     attribute(monday, "modify", "cluster_queue", "all.q", "calendar", "night")
-    assert _letters(monday) == "D"
+    assert _codes(monday) == "D"
     job = monday.submit()
     monday.cycle()
     assert not monday.placed(job)
     monday.configure("calendar", "night", week="mon-fri=6-20=suspended")
-    assert _letters(monday) == "C"
+    assert _codes(monday) == "C"
     attribute(monday, "modify", "cluster_queue", "all.q@h1", "calendar", "NONE")
-    assert (_letters(monday), _letters(monday, "all.q@h2")) == ("", "C")
+    assert (_codes(monday), _codes(monday, "all.q@h2")) == ("", "C")
     monday.add("cluster_queue", "new.q", hostlist="h1", calendar="night")
-    assert _letters(monday, "new.q@h1") == "C"
+    assert _codes(monday, "new.q@h1") == "C"
 
 
 @pytest.mark.statement("CA-7", "QI-13", "SP-3")
@@ -74,12 +74,12 @@ def test_calendar_changes_during_a_master_outage_are_applied_later(monday: Cell)
     attribute(monday, "modify", "cluster_queue", "all.q", "calendar", "night")
     monday.now = MONDAY + 7 * 3600
     monday.restart()
-    assert "D" not in _letters(monday)
+    assert "D" not in _codes(monday)
     monday.master.tick()
-    assert "D" in _letters(monday)
+    assert "D" in _codes(monday)
     monday.master.flush()
     monday.restart()
-    assert "D" in _letters(monday)
+    assert "D" in _codes(monday)
 
 
 @pytest.mark.statement("CA-2")
@@ -94,10 +94,10 @@ def test_calendars_mean_local_time(monday: Cell) -> None:
     attribute(monday, "modify", "cluster_queue", "all.q", "calendar", "night")
     monday.now = MONDAY + 2 * 3600
     monday.master.tick()
-    assert _letters(monday) == ""
+    assert _codes(monday) == ""
     monday.master.world = east
     monday.master.tick()
-    assert _letters(monday) == "D", "it is seven o'clock there"
+    assert _codes(monday) == "D", "it is seven o'clock there"
 
 
 @pytest.mark.statement("US-8", "QF-22")
@@ -117,12 +117,12 @@ def test_a_new_execd_brings_the_initial_states(cell: Cell) -> None:
     cell.admin("change_states", action="enable", what="queue", targets=["all.q@h1"])
     cell.admin("change_states", action="disable", what="queue", targets=["all.q@h2", "all.q@h3"])
     cell.master.execd_started("h1", "boot/1")
-    assert _letters(cell) == "", "the same process again: its node was restarted, or the master was"
+    assert _codes(cell) == "", "the same process again: its node was restarted, or the master was"
     for host in ("h1", "h2", "h3"):
         cell.master.execd_started(host, "boot/2")
-    assert [_letters(cell, f"all.q@{host}") for host in ("h1", "h2", "h3")] == ["d", "", "d"]
+    assert [_codes(cell, f"all.q@{host}") for host in ("h1", "h2", "h3")] == ["d", "", "d"]
     cell.master.flush()
     cell.restart()
     cell.admin("change_states", action="enable", what="queue", targets=["all.q@h1"])
     cell.master.execd_started("h1", "boot/2")
-    assert "d" not in _letters(cell)
+    assert "d" not in _codes(cell)

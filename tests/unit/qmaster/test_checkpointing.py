@@ -1,4 +1,4 @@
-"""Checkpointing jobs in the qmaster: what is refused, what hosts are told, and where a job goes on that was saved."""
+"""Checkpointing jobs in the qmaster: refusals, instructions to hosts, and the place where a saved job goes on."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def test_invalid_checkpoint_requests_are_refused(ckpt: Cell, fields: dict[str, s
 
 @pytest.mark.statement("CK-3", "CK-7", "QC-11")
 @pytest.mark.parametrize(
-    ("asked", "letters", "seconds"),
+    ("asked", "codes", "seconds"),
     [("", "mx", 60.0), ("s", "s", 60.0), ("sr", "rs", 60.0), ("0:5:0", "mx", 300.0), ("30", "mx", 60.0)],
 )
-def test_the_host_gets_the_checkpoint_settings(ckpt: Cell, asked: str, letters: str, seconds: float) -> None:
+def test_the_host_gets_the_checkpoint_settings(ckpt: Cell, asked: str, codes: str, seconds: float) -> None:
     ckpt.submit(checkpoint="save", checkpoint_when=asked)
     ckpt.cycle()
     start = ckpt.starts[0]
-    told = start.checkpoint
-    assert told is not None
-    assert (told.when, start.checkpoint_interval_s, told.migr_command) == (letters, seconds, "/m")
+    instructions = start.checkpoint
+    assert instructions is not None
+    assert (instructions.when, start.checkpoint_interval_s, instructions.migr_command) == (codes, seconds, "/m")
 
 
 @pytest.mark.statement("CK-3", "ST-18")
@@ -113,8 +113,8 @@ def test_a_suspended_queue_moves_its_checkpointing_jobs(ckpt: Cell) -> None:
     ckpt.cycle()
     ckpt.admin("change_states", targets=["all.q"], action="suspend", what="queue")
     ckpt.deliver()
-    told = {key[0]: command for _, key, command in ckpt.signals}
-    assert told == {moving: "migrate", staying: "suspend", plain: "suspend"}
+    instructions = {key[0]: command for _, key, command in ckpt.signals}
+    assert instructions == {moving: "migrate", staying: "suspend", plain: "suspend"}
 
 
 @pytest.mark.statement("CK-4", "EN-4")

@@ -1,4 +1,4 @@
-"""qconf -cq: what runs in queue instances is ended at once, each task a single time."""
+"""qconf -cq: tasks in queue instances are ended at once, each task a single time."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_only_managers_on_admin_hosts_change(cell: Cell) -> None:
         ("checkpoint", "xck", "checkpoint interface list"),
     ],
 )
-def test_adding_modifying_and_removing_say_so_in_the_known_words(
+def test_adding_modifying_and_removing_give_the_known_messages(
     cell: Cell, kind: str, name: str, listing: str
 ) -> None:
     assert cell.add(kind, name).answers == [("info", f'root@master added "{name}" to {listing}')]
@@ -51,7 +51,7 @@ def test_adding_modifying_and_removing_say_so_in_the_known_words(
 
 @pytest.mark.statement("CQ-33", "GD-2")
 @pytest.mark.parametrize(
-    ("attribute", "value", "word"),
+    ("attribute", "value", "reason"),
     [
         ("pe_list", "nosuch", 'parallel environment "nosuch" does not exist'),
         ("ckpt_list", "nosuch", 'checkpoint interface "nosuch" does not exist'),
@@ -67,12 +67,12 @@ def test_adding_modifying_and_removing_say_so_in_the_known_words(
     ],
 )
 def test_a_queue_that_violates_integrity_is_refused_and_nothing_changes(
-    cell: Cell, attribute: str, value: str, word: str
+    cell: Cell, attribute: str, value: str, reason: str
 ) -> None:
     before = dict(cell.state.objects["cluster_queue"]["all.q"])
     answer = cell.configure("cluster_queue", "all.q", **{attribute: value})
     assert answer.status == 1
-    assert word in answer.answers[0][1]
+    assert reason in answer.answers[0][1]
     assert cell.state.objects["cluster_queue"]["all.q"] == before
 
 
@@ -116,14 +116,14 @@ def test_state_c_comes_with_ambiguity_and_goes_with_it(cell: Cell) -> None:
     cell.add("host_group", "@a", hostlist="h1 h2")
     cell.add("host_group", "@b", hostlist="h2 h3")
     cell.configure("cluster_queue", "all.q", slots="1,[@a=2],[@b=3]")
-    letters = lambda: {n: instance_state_codes(cell.state, i) for n, i in cell.state.instances.items()}  # noqa: E731
-    assert letters() == {"all.q@h1": "", "all.q@h2": "c", "all.q@h3": ""}
+    codes = lambda: {n: instance_state_codes(cell.state, i) for n, i in cell.state.instances.items()}  # noqa: E731
+    assert codes() == {"all.q@h1": "", "all.q@h2": "c", "all.q@h3": ""}
     assert cell.state.configs["all.q@h2"].slots == 1
     cell.configure("cluster_queue", "all.q", slots="1,[@a=2],[@b=3],[h2=9]")
-    assert letters()["all.q@h2"] == ""
+    assert codes()["all.q@h2"] == ""
     cell.configure("cluster_queue", "all.q", slots="1,[@a=2],[@b=3]")
     cell.configure("host_group", "@b", hostlist="h3")
-    assert letters()["all.q@h2"] == ""
+    assert codes()["all.q@h2"] == ""
 
 
 @pytest.mark.statement("CQ-16")

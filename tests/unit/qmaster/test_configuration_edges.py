@@ -41,7 +41,7 @@ def test_a_user_who_was_made_beside_a_project_of_his_name_stays_changeable(cell:
     assert cell.configure("user", "alice", fshare="9").status == 0
 
 
-def test_a_change_of_many_objects_says_what_became_of_each(cell: Cell) -> None:
+def test_a_change_of_many_objects_reports_the_outcome_of_each(cell: Cell) -> None:
     cell.add("user", "bob")
     cell.add("project", "old")
     bob, old = cell.state.kind("user")["bob"], cell.state.kind("project")["old"]
@@ -81,11 +81,11 @@ def test_hosts_are_stored_by_their_unique_names(cell: Cell) -> None:
 
 
 @pytest.mark.statement("CX-16")
-@pytest.mark.parametrize("wish", [{"hard": ["lic=1"]}, {"soft": ["lic=1"]}])
-def test_a_complex_is_in_use_by_hard_and_by_soft_requests(cell: Cell, wish: dict[str, list[str]]) -> None:
+@pytest.mark.parametrize("requests", [{"hard": ["lic=1"]}, {"soft": ["lic=1"]}])
+def test_a_complex_is_in_use_by_hard_and_by_soft_requests(cell: Cell, requests: dict[str, list[str]]) -> None:
     _complex(cell, consumable="NO")
     cell.submit()
-    job = cell.submit(**wish)
+    job = cell.submit(**requests)
     refusal = f'denied: complex attribute "lic" is still referenced in job {job}'
     assert texts(cell.admin("config_delete", kind="complex", name="lic")) == [refusal]
 
@@ -183,7 +183,7 @@ def test_a_group_that_changes_beside_other_objects_is_looked_at_as_well(cell: Ce
 
 
 @pytest.mark.statement("CQ-28", "QF-11")
-def test_a_host_that_is_new_with_its_queue_keeps_what_is_said_of_it(cell: Cell) -> None:
+def test_a_host_that_is_new_with_its_queue_keeps_its_values(cell: Cell) -> None:
     queue = {**cell.state.kind("cluster_queue")["all.q"], "qname": "new.q", "hostlist": "h9 h8"}
     host = {**cell.state.kind("exec_host")["h1"], "hostname": "h9", "complex_values": "slots=2"}
     changes = [
@@ -271,7 +271,8 @@ def test_report_variables_by_name_or_shortcut(cell: Cell, value: str) -> None:
     ("attribute", "text"), [("qmaster_params", "SIMULATE_EXECDS=TRUE"), ("execd_params", "SIMULATE_JOBS=TRUE")]
 )
 def test_nothing_is_simulated(cell: Cell, attribute: str, text: str) -> None:
-    """The parameters are taken; jobs need a host that is heard, and last until that says so, whatever their argument is."""
+    """The parameters are accepted; jobs need a reachable host, and last until it reports their end, whatever the argument of
+    the parameters is."""
     assert cell.configure("configuration", "global", **{attribute: text}).status == 0
     cell.pass_time(600)
     cell.report("h1", Load(cell.now, dict(LOAD), full=True, incarnation="boot2"))

@@ -65,7 +65,7 @@ def test_a_complex_that_a_quota_limits_is_not_removed(cell: Cell) -> None:
 
 @pytest.mark.statement("CX-4", "CX-45", "QC-34", "CX-2")
 @pytest.mark.parametrize(
-    ("kind", "name", "attribute_name", "value", "word"),
+    ("kind", "name", "attribute_name", "value", "text"),
     [
         ("exec_host", "h1", "complex_values", "slots=abc", "INT"),
         ("exec_host", "h1", "complex_values", "nosuch=1", '"nosuch" does not exist'),
@@ -79,12 +79,12 @@ def test_a_complex_that_a_quota_limits_is_not_removed(cell: Cell) -> None:
     ],
 )
 def test_values_of_complexes_must_fit_their_type(
-    cell: Cell, kind: str, name: str, attribute_name: str, value: str, word: str
+    cell: Cell, kind: str, name: str, attribute_name: str, value: str, text: str
 ) -> None:
     before = cell.state.kind(kind)[name]
     answer = cell.configure(kind, name, **{attribute_name: value})
     assert answer.status == 1
-    assert word in texts(answer)[0]
+    assert text in texts(answer)[0]
     assert cell.state.kind(kind)[name] == before
 
 
@@ -113,11 +113,11 @@ def test_objects_requested_by_a_job_are_not_removed(
 ) -> None:
     cell.add(kind, name)
     if kind != "project":
-        words = {"parallel_environment": "pe_list", "checkpoint": "ckpt_list"}
-        attribute(cell, "add", "cluster_queue", "all.q", words[kind], name)
+        fields = {"parallel_environment": "pe_list", "checkpoint": "ckpt_list"}
+        attribute(cell, "add", "cluster_queue", "all.q", fields[kind], name)
     job = cell.submit(holds="u", **request_fields)
     if kind != "project":
-        attribute(cell, "delete", "cluster_queue", "all.q", words[kind], name)
+        attribute(cell, "delete", "cluster_queue", "all.q", fields[kind], name)
     remove = lambda: cell.admin("config_delete", kind=kind, name=name)  # noqa: E731
     assert texts(remove())[0].endswith(f'"{name}" is still referenced in job {job}')
     cell.ask("delete_jobs", targets=[str(job)])

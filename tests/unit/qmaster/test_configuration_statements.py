@@ -17,7 +17,7 @@ def _instances(cell: Cell, queue: str) -> list[str]:
     return sorted(name for name in cell.state.instances if name.startswith(f"{queue}@"))
 
 
-def _letters(cell: Cell, instance: str) -> str:
+def _codes(cell: Cell, instance: str) -> str:
     return instance_state_codes(cell.state, cell.state.instances[instance])
 
 
@@ -83,7 +83,7 @@ def test_example_3_of_the_seed_has_three_levels(seeds: Cell) -> None:
 def test_example_4_of_the_seed_is_ambiguous(seeds: Cell) -> None:
     answer = seeds.add("cluster_queue", "bq", hostlist="solaris1 @linux", seq_no="5,[@linux=1],[@all_linux=2]")
     assert answer.status == 0
-    assert [_letters(seeds, f"bq@{host}") for host in ("solaris1", "linux1", "linux2")] == ["u", "uc", "uc"]
+    assert [_codes(seeds, f"bq@{host}") for host in ("solaris1", "linux1", "linux2")] == ["u", "uc", "uc"]
     assert seeds.state.configs["bq@linux1"].seq_no == 5
 
 
@@ -100,17 +100,17 @@ def test_hosts_leave_and_come_back(cell: Cell) -> None:
     cell.cycle()
     cell.configure("host_group", "@allhosts", hostlist="h3")
     assert _instances(cell, "all.q") == ["all.q@h1", "all.q@h3"]
-    assert _letters(cell, "all.q@h1") == "o"
+    assert _codes(cell, "all.q@h1") == "o"
     later = cell.submit(hard_queues=["all.q@h1"])
     cell.cycle()
     assert not cell.placed(later)
     cell.configure("host_group", "@allhosts", hostlist="h1 h3")
-    assert _letters(cell, "all.q@h1") == ""
+    assert _codes(cell, "all.q@h1") == ""
     cell.cycle()
     assert cell.placed(later)
     cell.configure("host_group", "@allhosts", hostlist="h3")
     cell.end(job)
-    assert _letters(cell, "all.q@h1") == "o"
+    assert _codes(cell, "all.q@h1") == "o"
     cell.end(later)
     assert _instances(cell, "all.q") == ["all.q@h3"]
 
@@ -280,7 +280,7 @@ def test_states_are_shown_together(cell: Cell) -> None:
     cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
     cell.admin("change_states", action="suspend", what="queue", targets=["all.q@h1"])
     cell.master.lose_host("h1")
-    assert _letters(cell, "all.q@h1") == "dus"
+    assert _codes(cell, "all.q@h1") == "dus"
 
 
 @pytest.mark.statement("QF-38", "QF-37")

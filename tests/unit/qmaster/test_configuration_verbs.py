@@ -38,10 +38,10 @@ def test_purge_takes_the_tuple_of_one_identifier_out(queue: Cell) -> None:
 @pytest.mark.statement("QF-8")
 def test_purge_needs_a_host_or_group_of_a_queue(queue: Cell) -> None:
     refused = [("cluster_queue", "all.q", "needs a host"), ("cluster_queue", "nosuch@h1", "does not exist")]
-    for kind, name, word in [*refused, ("exec_host", "h1", "only the settings")]:
+    for kind, name, reason in [*refused, ("exec_host", "h1", "only the settings")]:
         answer = attribute(queue, "purge", kind, name, "slots")
         assert answer.status == 1
-        assert word in texts(answer)[0]
+        assert reason in texts(answer)[0]
 
 
 @pytest.mark.statement("QF-15")
@@ -77,7 +77,7 @@ def test_detached_settings_are_accepted_with_a_warning_and_listed(cell: Cell) ->
 
 
 @pytest.mark.statement("CQ-13", "CQ-23", "X-3", "QI-17")
-def test_an_ambiguous_change_says_so_once(cell: Cell) -> None:
+def test_an_ambiguous_change_warns_once(cell: Cell) -> None:
     cell.add("host_group", "@a", hostlist="h1 h2")
     cell.add("host_group", "@b", hostlist="h1 h2")
     answer = cell.configure("cluster_queue", "all.q", seq_no="0,[@a=1],[@b=2]")

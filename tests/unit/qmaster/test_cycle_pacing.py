@@ -13,7 +13,7 @@ from tests.harness import Cell
 
 
 def runs(arrivals: list[tuple[float, set[Key], set[Key]]]) -> list[float]:
-    """The starts of runs if each arrival requests one, and a run takes no time.
+    """The starts of runs if each arrival requests a run, and a run takes no time.
 
     arrivals: (moment, present keys, removed keys).
     """
@@ -31,7 +31,7 @@ def runs(arrivals: list[tuple[float, set[Key], set[Key]]]) -> list[float]:
 
 
 def lives(jobs: int, every_s: float, lasting_s: float) -> list[tuple[float, set[Key], set[Key]]]:
-    """Jobs that come one after the other, and wait, run and are over."""
+    """Jobs that arrive in sequence, wait, run and end."""
     found = []
     for number in range(1, jobs + 1):
         came = number * every_s

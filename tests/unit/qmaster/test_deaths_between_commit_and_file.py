@@ -62,7 +62,7 @@ class Disk:
 
 
 class Committed:
-    """The lines that each file should have: those of all transactions that were committed."""
+    """The lines that each file should have: the lines of all committed transactions."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lines: dict[str, list[str]] = {"accounting": [], "reporting": []}
@@ -101,7 +101,7 @@ def run_job(cell: Cell) -> None:
 
 
 def finish(cell: Cell) -> None:
-    """Nothing happens any more but what time brings."""
+    """Only timers run from here on."""
     for _ in range(3):
         cell.pass_time(NOTE_S + 1)
 
@@ -156,7 +156,7 @@ def _until_done(cell: Cell, act: Callable[[], None]) -> None:
 
 
 class Elsewhere:
-    """Carries things out when the test says so: `do` the work, then `tell` the result, in order."""
+    """Carries things out when the test says so: `do` the work, then `report_written` the result, in order."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
@@ -170,13 +170,13 @@ class Elsewhere:
             work, then = self.asked.pop(0)
             self.done.append((then, work()))
 
-    def tell(self) -> None:
+    def report_written(self) -> None:
         if self.done:
             then, result = self.done.pop(0)
             then(result)
 
 
-def test_a_disk_that_does_not_answer_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disk_that_does_not_answer_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cell, elsewhere = begin(tmp_path / "cell"), Elsewhere()
     cell.pass_time(1)
     cell.master.write_by(elsewhere.carry_out)
@@ -186,7 +186,7 @@ def test_a_disk_that_does_not_answer_is_told_once(tmp_path: Path, caplog: pytest
     assert [caplog.text.count(f"{name} has waited for its disk for 10 s") for name in ("accounting", "reporting")] == [1, 1]
     while elsewhere.asked:
         elsewhere.do()
-        elsewhere.tell()
+        elsewhere.report_written()
     cell.pass_time(0.1)
     assert caplog.text.count("its disk answers again") == 2
 
@@ -194,7 +194,7 @@ def test_a_disk_that_does_not_answer_is_told_once(tmp_path: Path, caplog: pytest
 @pytest.mark.statement("AC-1", "RP-1")
 @pytest.mark.parametrize("seed", range(PLAYS))
 def test_death_while_the_files_are_written_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Commits go on while the disk is slow, and of what was written the qmaster has not always heard when it dies."""
+    """Commits go on while the disk is slow, and the qmaster may die before it learns that lines were written."""
     random, committed = Random(seed), Committed(monkeypatch)
     monkeypatch.setattr(followed_file, "MOST_ROWS", 7)
     cell, elsewhere = begin(tmp_path / "cell"), Elsewhere()
@@ -210,7 +210,7 @@ def test_death_while_the_files_are_written_elsewhere(tmp_path: Path, monkeypatch
         (10, lambda: run_job(cell)),
         (5, lambda: cell.pass_time(random.choice([1, NOTE_S + 1]))),
         (30, lambda: elsewhere.do()),
-        (30, lambda: elsewhere.tell()),
+        (30, lambda: elsewhere.report_written()),
         (4, die),
     ]
     for _ in range(60):
@@ -219,7 +219,7 @@ def test_death_while_the_files_are_written_elsewhere(tmp_path: Path, monkeypatch
         assert len(elsewhere.asked) + len(elsewhere.done) <= 2, "one thing at a time for each file"
     for _ in range(100):
         elsewhere.do()
-        elsewhere.tell()
+        elsewhere.report_written()
         if not elsewhere.asked:
             cell.pass_time(1)
     committed.assert_written(tmp_path / "cell")

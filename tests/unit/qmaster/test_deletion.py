@@ -1,4 +1,4 @@
-"""Deletion by force and of many jobs: the parameters of qmaster_params, and slices between which others are served."""
+"""Deletion by force and of many jobs: the parameters of qmaster_params, and slices between which other requests are served."""
 
 import asyncio
 from typing import Any
@@ -65,7 +65,7 @@ def test_a_forced_deletion_kills_the_task_on_its_host_at_once(cell: Cell, how: s
 
 
 @pytest.mark.statement("EX-9")
-def test_a_host_that_measures_what_is_over_is_told_to_forget_it(cell: Cell) -> None:
+def test_a_host_that_measures_an_ended_task_is_instructed_to_forget_it(cell: Cell) -> None:
     job, host = running(cell)
     assert cell.report(host, UsageReport((job, 1, 1), Usage(1.0)))[0].forget == []
     assert cell.report(host, UsageReport((job, 1, 0), Usage(1.0)))[0].forget == [(job, 1, 0)]
@@ -73,7 +73,7 @@ def test_a_host_that_measures_what_is_over_is_told_to_forget_it(cell: Cell) -> N
 
 
 @pytest.mark.statement("SO-48")
-def test_without_force_a_deletion_waits_unless_the_cell_says_otherwise(cell: Cell) -> None:
+def test_without_force_a_deletion_waits_unless_the_cell_is_configured_otherwise(cell: Cell) -> None:
     job, host = running(cell)
     cell.master.lose_host(host)
     assert "registered" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1] and job in cell.state.jobs
@@ -135,20 +135,20 @@ def test_other_requests_are_served_between_the_slices(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-46", "EX-1")
-def test_an_operators_deletion_ends_also_what_runs_after_the_job_and_that_as_often_as_it_is_said(cell: Cell) -> None:
+def test_an_operators_deletion_ends_also_what_runs_after_the_job_and_again_at_each_repetition(cell: Cell) -> None:
     job, _ = running(cell)
 
-    def told() -> list[str]:
+    def instructions() -> list[str]:
         cell.signals.clear()
         cell.deliver()
         return [command for _, key, command in cell.signals if key[0] == job]
 
     cell.ask("delete_jobs", targets=[str(job)])
-    assert told() == ["kill"]
-    assert "already in deletion" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1] and told() == []
+    assert instructions() == ["kill"]
+    assert "already in deletion" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1] and instructions() == []
     for _ in range(2):
         assert "already in deletion" in cell.admin("delete_jobs", targets=[str(job)]).answers[0][1]
-        assert (told(), told()) == (["end"], [])
+        assert (instructions(), instructions()) == (["end"], [])
     assert cell.state.jobs[job].tasks[1].deleted_by == "alice"
 
 

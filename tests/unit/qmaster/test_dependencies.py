@@ -1,4 +1,4 @@
-"""-hold_jid and its relatives: what waits for what, and what becomes of jobs that can never run."""
+"""-hold_jid and its relatives: the dependencies, and the fate of jobs that can never run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ready(cell: Cell, job: int) -> list[int]:
     return [task_id for task_id, _ in ready_tasks(cell.state, cell.state.jobs[job], cell.now)]
 
 
-def letters(cell: Cell, job: int) -> list[tuple[str, str]]:
+def mails(cell: Cell, job: int) -> list[tuple[str, str]]:
     return [(each, str(tasks)) for each, tasks in pending_groups(cell.state, cell.state.jobs[job])]
 
 
@@ -41,7 +41,7 @@ def test_any_end_of_the_predecessor_releases(cell: Cell, exit_status: int) -> No
     first = cell.submit()
     job = cell.submit(hold_jid=[str(first)])
     cell.cycle()
-    assert letters(cell, job) == [("hqw", "1")]
+    assert mails(cell, job) == [("hqw", "1")]
     cell.end(first, exit_status=exit_status)
     cell.cycle()
     assert cell.placed(job)
@@ -54,7 +54,7 @@ def test_exit_100_keeps_holding_until_the_error_is_cleared_and_the_job_ends(cell
     cell.cycle()
     cell.end(first, exit_status=100, failed=30)
     cell.cycle()
-    assert letters(cell, job) == [("hqw", "1")]
+    assert mails(cell, job) == [("hqw", "1")]
     cell.admin("change_states", action="clear", what="job", targets=[str(first)])
     cell.cycle()
     cell.end(first)
@@ -87,10 +87,10 @@ def test_array_dependency_task_by_task(cell: Cell) -> None:
     first = cell.submit(tasks="1-3")
     job = cell.submit(tasks="1-3", hold_jid_ad=[str(first)])
     cell.cycle()
-    assert letters(cell, job) == [("hqw", "1-3:1")]
+    assert mails(cell, job) == [("hqw", "1-3:1")]
     cell.end(first, 2)
     assert ready(cell, job) == [2]
-    assert letters(cell, job) == [("hqw", "1,3"), ("qw", "2")]
+    assert mails(cell, job) == [("hqw", "1,3"), ("qw", "2")]
     cell.cycle()
     assert cell.placed(job, 2)
 
@@ -138,7 +138,7 @@ def test_array_dependency_of_a_million_tasks_stays_small(cell: Cell) -> None:
     job = cell.submit(tasks="1-1000000:2", hold_jid_ad=[str(first)])
     cell.ask("delete_jobs", targets=[f"{first}.1-2"])
     assert next(ready_tasks(cell.state, cell.state.jobs[job], cell.now))[0] == 1
-    assert letters(cell, job) == [("qw", "1"), ("hqw", "3-999999:2")]
+    assert mails(cell, job) == [("qw", "1"), ("hqw", "3-999999:2")]
 
 
 @pytest.mark.statement("DP-2")
@@ -147,7 +147,7 @@ def test_a_condition_that_is_met_releases(cell: Cell, option: str, exit_status: 
     first = cell.submit()
     job = cell.submit(**{option: [str(first)]})
     cell.cycle()
-    assert letters(cell, job) == [("hqw", "1")]
+    assert mails(cell, job) == [("hqw", "1")]
     cell.end(first, exit_status=exit_status)
     cell.master.tick()
     cell.cycle()
@@ -239,7 +239,7 @@ def test_a_job_in_two_lists_is_waited_for_once(cell: Cell) -> None:
 
 @pytest.mark.statement("DP-5")
 def test_many_ways_to_one_job_are_gone_once(cell: Cell) -> None:
-    """Two at each of forty steps are a million million ways from the last one to the first."""
+    """Two predecessors at each of forty steps are a million million paths from the last job to the first."""
     first = before = cell.submit(holds="u")
     for _ in range(40):
         pair = [cell.submit(hold_jid=[str(before)]) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Delivery to hosts: when no task may start there, pauses between retries, and what is logged."""
+"""Delivery to hosts: the times without starts, pauses between retries, and the log lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def starts(data: bytes) -> list[TaskKey]:
 
 @pytest.mark.statement("EX-9")
 def test_no_task_is_started_on_a_host_that_is_lost(one: Cell) -> None:
-    """A start that is long on its way would begin a task that is placed elsewhere by then. It is sent when the host is back."""
+    """A start that is long on its way would begin a task that is placed elsewhere by then. The instruction is sent when the
+    host is back."""
     job, sent = placed(one, "1-3"), []
 
     async def call(host: str, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Hosts that are drained: they take no jobs, all users see why, and running jobs go on."""
+"""Drained hosts take no jobs, all users see the reason, and running jobs go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The request `dry_run`: what a change would be answered, while nothing is changed."""
+"""The request `dry_run`: the answer to a change, while nothing is changed."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ def test_a_dry_run_has_the_answer_of_the_request(service: Service, cell: Cell) -
         ("delete_jobs", {"targets": ["1"]}), ("submit", {**JOB, "pe": "nosuch", "pe_range": "2"}),
     ):
         before = cell.state.revision
-        said = dry(service, **{name: fields})[name]
+        outcome = dry(service, **{name: fields})[name]
         assert cell.state.revision == before
-        assert said == msgspec.convert(msgspec.to_builtins(ask(service, name, **fields)), Answer)
+        assert outcome == msgspec.convert(msgspec.to_builtins(ask(service, name, **fields)), Answer)
 
 
 def test_a_long_request_is_tried_to_its_end_and_touches_nothing(service: Service, cell: Cell) -> None:
     for _ in range(130):
         cell.submit(holds="u")
-    said = dry(service, delete_jobs={"users": ["alice"]})["delete_jobs"]
-    assert (said.status, len(said.answers), len(cell.state.jobs)) == (0, 130, 130)
+    outcome = dry(service, delete_jobs={"users": ["alice"]})["delete_jobs"]
+    assert (outcome.status, len(outcome.answers), len(cell.state.jobs)) == (0, 130, 130)
 
 
 def test_each_request_is_tried_by_itself_with_the_rights_of_its_user(service: Service, cell: Cell) -> None:
     cell.submit(holds="u")
-    said = dry(service, BOB, delete_jobs={"targets": ["1"]}, submit=JOB)
-    assert (said["delete_jobs"].status, said["submit"].status) == (1, 0)
+    outcome = dry(service, BOB, delete_jobs={"targets": ["1"]}, submit=JOB)
+    assert (outcome["delete_jobs"].status, outcome["submit"].status) == (1, 0)
 
 
 @pytest.mark.parametrize(
-    ("requests", "words"),
+    ("requests", "text"),
     [
         ({"delete_jobs": {"nonsense": 1}}, "nonsense"),
         ({"delete_jobs": 1}, "delete_jobs"),
@@ -69,10 +69,10 @@ def test_each_request_is_tried_by_itself_with_the_rights_of_its_user(service: Se
         ({"submit": {**JOB, "name": "x" * 5000}}, "name"),
     ],
 )
-def test_a_malformed_dry_run_is_refused_like_the_request(service: Service, requests: Any, words: str) -> None:
+def test_a_malformed_dry_run_is_refused_like_the_request(service: Service, requests: Any, text: str) -> None:
     answer = ask(service, "dry_run", ALICE, **requests)
     texts = [answer, *(answer.data.values() if isinstance(answer.data, dict) else ())]
-    assert any(each.status and words in each.answers[0][1] for each in texts), texts
+    assert any(each.status and text in each.answers[0][1] for each in texts), texts
 
 
 def test_requests_without_a_decision_have_no_dry_run(service: Service) -> None:

@@ -28,7 +28,7 @@ def test_every_decision_and_query_has_an_endpoint_with_a_handler() -> None:
     assert all(row.handler for row in ENDPOINTS.values() if row.name in {**DECISIONS, **READERS})
 
 
-def test_each_row_has_one_road() -> None:
+def test_each_row_has_one_handler() -> None:
     for row in ENDPOINTS.values():
         assert (row.answered is None) == (row.kind == "streams") == (row.streamed is not None), row.name
 
@@ -38,12 +38,12 @@ def service(cell: Cell) -> Service:
     return Service(cell.master, IdleCallbacks())
 
 
-BODIES_WANTED = {"shutdown": b'{"what": "execd", "hosts": ["all"]}'}
+BODIES_REQUIRED = {"shutdown": b'{"what": "execd", "hosts": ["all"]}'}
 
 
 def ask(service: Service, name: str, user: str) -> Answer:
     caller = Caller(user, 0 if user == "root" else 1001, "users", 100, "h1")
-    return asyncio.run(service.answer(name, BODIES_WANTED.get(name, b"{}"), caller))
+    return asyncio.run(service.answer(name, BODIES_REQUIRED.get(name, b"{}"), caller))
 
 
 @pytest.mark.parametrize("name", ["nothing", "verified_copy", "wait", ""])
@@ -77,22 +77,22 @@ def test_why_a_submission_was_refused_is_in_the_log_once_a_minute_for_each_user(
         caller = Caller(user, 1001, "users", 100, "h1")
         assert asyncio.run(service.answer("submit", body, caller)).status
 
-    def said() -> list[str]:
+    def logged() -> list[str]:
         texts = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING and "submission" in r.getMessage()]
         caplog.clear()
         return texts
 
     refused("alice", b"[")
-    [line] = said()
+    [line] = logged()
     assert line.startswith("a submission of alice@h1 was refused: ")
     refused("alice", b'{"command": "x", "project": "none"}')
-    assert said() == []
+    assert logged() == []
     refused("bob", b"{}")
-    assert len(said()) == 1
+    assert len(logged()) == 1
     cell.now += 61
     refused("alice", b"[")
-    [line] = said()
-    assert line.endswith(" (1 more since the last line)")
+    [line] = logged()
+    assert line.endswith(" (and 1 times more before)")
 
 
 @pytest.mark.parametrize(

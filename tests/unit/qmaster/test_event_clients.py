@@ -36,7 +36,7 @@ def _taken(client: EventClient) -> list[dict[str, Any]]:
 
 
 def _lines(client: EventClient) -> list[Any]:
-    """What the stream of a disconnected client sends."""
+    """The events in the stream of a disconnected client."""
 
     async def read() -> list[Any]:
         return [line async for line in client.lines()]
@@ -44,7 +44,7 @@ def _lines(client: EventClient) -> list[Any]:
     return asyncio.run(read())
 
 
-def _told(client: EventClient) -> list[tuple[str, str, str]]:
+def _received(client: EventClient) -> list[tuple[str, str, str]]:
     return [(record["type"], record["action"], record["name"]) for record in _taken(client)]
 
 
@@ -75,11 +75,11 @@ def test_a_queue_comes_without_its_instances_which_follow(cell: Cell, registry: 
     assert "instances" not in records[0]["data"]
     assert records[1]["data"]["attributes"]["qname"] == "x.q"
     attribute(cell, "modify", "cluster_queue", "x.q@h2", "slots", "7")
-    assert _told(client) == [("CLUSTERQUEUE", "MOD", "x.q"), ("QUEUEINSTANCE", "MOD", "x.q@h2")]
+    assert _received(client) == [("CLUSTERQUEUE", "MOD", "x.q"), ("QUEUEINSTANCE", "MOD", "x.q@h2")]
     cell.admin("config_delete", kind="cluster_queue", name="x.q")
-    assert _told(client) == [("CLUSTERQUEUE", "DEL", "x.q")], "it implies its instances"
+    assert _received(client) == [("CLUSTERQUEUE", "DEL", "x.q")], "it implies its instances"
     cell.configure("host_group", "@allhosts", hostlist="h1 h3")
-    assert _told(client) == [("HOST_GROUP", "MOD", "@allhosts"), ("QUEUEINSTANCE", "DEL", "all.q@h2")]
+    assert _received(client) == [("HOST_GROUP", "MOD", "@allhosts"), ("QUEUEINSTANCE", "DEL", "all.q@h2")]
 
 
 @pytest.mark.statement("EV-3", "EV-4")
@@ -98,7 +98,7 @@ def test_states_of_instances_are_changes(cell: Cell, registry: EventClients) -> 
     for on in (True, False):
         cell.master.record(Decision(events=[InstanceFlagsChanged(["all.q@h2"], {"subordinated": on})]), DAEMON)
     cell.master.flush()
-    assert [action for _, action, _ in _told(client)] == ["SUSPEND_ON_SUB", "UNSUSPEND_ON_SUB"]
+    assert [action for _, action, _ in _received(client)] == ["SUSPEND_ON_SUB", "UNSUSPEND_ON_SUB"]
 
 
 @pytest.mark.statement("EV-5", "EV-6")
@@ -115,7 +115,7 @@ def test_every_kind_has_its_three_actions(
     cell.configure(kind, name, **change)
     cell.configure(kind, name, **change)
     cell.admin("config_delete", kind=kind, name=name)
-    assert _told(client) == [(type_name, action, name) for action in ("ADD", "MOD", "DEL")]
+    assert _received(client) == [(type_name, action, name) for action in ("ADD", "MOD", "DEL")]
 
 
 @pytest.mark.statement("EV-9", "EV-1")
@@ -126,10 +126,10 @@ def test_jobs_and_tasks_from_submission_to_their_end(cell: Cell, registry: Event
     cell.cycle()
     cell.end(job, exit_status=3)
     records = _taken(client)
-    told = [(record["type"], record["action"], record["name"]) for record in records]
-    assert told[:2] == [("JOB", "ADD", "1"), ("JATASK", "ADD", "1.1")]
-    assert told[-2:] == [("JATASK", "DEL", "1.1"), ("JOB", "DEL", "1")]
-    assert set(told[2:-2]) <= {("JATASK", "MOD", "1.1")}
+    received = [(record["type"], record["action"], record["name"]) for record in records]
+    assert received[:2] == [("JOB", "ADD", "1"), ("JATASK", "ADD", "1.1")]
+    assert received[-2:] == [("JATASK", "DEL", "1.1"), ("JOB", "DEL", "1")]
+    assert set(received[2:-2]) <= {("JATASK", "MOD", "1.1")}
     assert records[-2]["data"] == {"job_id": 1, "task_id": 1, "exit_status": 3, "failed": 0}
 
 
@@ -169,13 +169,13 @@ def test_clients_are_listed_limited_and_removed(cell: Cell, registry: EventClien
 
 
 @pytest.mark.statement("EV-8")
-def test_a_transaction_that_alters_many_instances_is_told_in_order(cell: Cell, registry: EventClients) -> None:
+def test_a_transaction_that_alters_many_instances_is_sent_in_order(cell: Cell, registry: EventClients) -> None:
     cell.add("host_group", "@a", hostlist="h1 h2 h3")
     cell.configure("cluster_queue", "all.q", slots="4,[@a=9]")
     client = _client(registry, "QUEUEINSTANCE", "HOST_GROUP")
     _taken(client)
     cell.configure("host_group", "@a", hostlist="NONE")
-    assert _told(client) == [
+    assert _received(client) == [
         ("HOST_GROUP", "MOD", "@a"),
         *(("QUEUEINSTANCE", "MOD", f"all.q@h{number}") for number in (1, 2, 3)),
     ]

@@ -1,4 +1,4 @@
-"""Every failed code of sge_status(5): what becomes of the job and of the queue instance, and how both are freed."""
+"""Every failed code of sge_status(5): the effect on the job and on the queue instance, and the release of both."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_each_code_has_its_consequences(cell: Cell, rerun: bool) -> None:
 
 
 def outcome(cell: Cell, failed: int, rerun: bool) -> tuple[str, bool]:
-    """What a code does to a job and its instance; both are freed by qmod afterwards."""
+    """The effect of a code on a job and its instance; qmod releases both afterwards."""
     job = cell.submit(rerun=rerun, shells=[("", "/bin/sh")])
     cell.cycle()
     instance = cell.placed(job)[0][0]

@@ -25,8 +25,8 @@ PATIENCE_S = 60
 
 @pytest.fixture
 def hanging(cell: Cell) -> Iterator[Path]:
-    """A reporting file whose disk hangs: a pipe that nobody reads. Whoever opens it for writing waits. Should that be the event
-    loop, the disk is there again after a while, and the test has failed."""
+    """A reporting file on a disk that hangs: a pipe without a reader. Opening it for writing blocks. Should that be the
+    event loop, the disk is there again after a while, and the test has failed."""
     cell.configure("configuration", "global", reporting_params="reporting=true")
     path = cell.directory / "reporting"
     path.unlink(missing_ok=True)

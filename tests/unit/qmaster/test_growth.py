@@ -38,7 +38,7 @@ def steps(work: Callable[[], object]) -> int:
 
 
 def ratio(tmp_path: Path, work: Callable[[Cell], Callable[[], object]], slack: int = 0) -> float:
-    """How many times as much some work takes where there are ten times as many hosts."""
+    """The factor by which some work grows with ten times as many hosts."""
     figures = []
     for hosts in (20, 200):
         directory = tmp_path / str(hosts)
@@ -53,19 +53,19 @@ def ratio(tmp_path: Path, work: Callable[[Cell], Callable[[], object]], slack: i
 def test_the_cost_of_a_host_or_job_does_not_grow_with_the_cell(tmp_path: Path, what: str) -> None:
     def work(cell: Cell) -> Callable[[], object]:
         master = cell.master
-        said = {
+        costs = {
             "load": lambda: master.reports("h1", [Load(cell.now, {"np_load_avg": "0.3"})]),
             "inventory": lambda: master.reports("h1", [Inventory([], "boot1"), Load(cell.now, dict(LOAD), full=True)]),
             "loss and return": lambda: (master.lose_host("h1"), master.reports("h1", [Load(cell.now, dict(LOAD), full=True)])),
             "submission": lambda: cell.undecided("submit", {"binary": True, "script_file": "/bin/true"}),
         }
-        return said[what]
+        return costs[what]
 
     assert ratio(tmp_path, work) < 1.3
 
 
 def test_a_job_from_end_to_end_is_few_events_and_bytes(cell: Cell) -> None:
-    """Its record is in the journal once; the other events are about what changed."""
+    """Its record is in the journal once; the other events have only the changes."""
     written: list[int] = []
     cell.master.subscribers.append(lambda each: written.append(len(encode_events(each.events)) if each.affected.durable else 0))
     number = cell.submit()

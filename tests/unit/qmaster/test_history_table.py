@@ -29,7 +29,7 @@ def rows(cell: Cell) -> list[int]:
     return [job_id for (job_id,) in cell.master.spool._db.execute(query)]
 
 
-def told(cell: Cell, number: int) -> list[str]:
+def history(cell: Cell, number: int) -> list[str]:
     return [line.event for line in cell.master.job_history(number, 1000)]
 
 
@@ -52,57 +52,57 @@ LIFE = ["JobSubmitted", "TaskDispatched", "TaskStarted", "TaskEnded"]
 def test_lines_are_written_for_many_transactions_at_once(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_table, "AT_ONCE", 12)
     first = ended(cell)
-    assert rows(cell) == [] and told(cell, first) == LIFE
+    assert rows(cell) == [] and history(cell, first) == LIFE
     while not rows(cell):
         last = ended(cell)
     assert rows(cell)[:8] == [first] * 4 + [first + 1] * 4
-    assert [told(cell, number) for number in range(first, last + 1)] == [LIFE] * (last + 1 - first)
+    assert [history(cell, number) for number in range(first, last + 1)] == [LIFE] * (last + 1 - first)
 
 
 @pytest.mark.statement("SP-3")
 def test_unwritten_lines_are_computed_from_the_journal(cell: Cell) -> None:
     number = ended(cell)
     cell.restart()
-    assert rows(cell) == [] and told(cell, number) == LIFE
+    assert rows(cell) == [] and history(cell, number) == LIFE
     cell.master.spool.snapshot(cell.state)
-    assert rows(cell) == [number] * 4 and told(cell, number) == LIFE
+    assert rows(cell) == [number] * 4 and history(cell, number) == LIFE
     cell.restart()
-    assert told(cell, number) == LIFE
+    assert history(cell, number) == LIFE
 
 
-def test_a_restart_tells_nothing_twice(cell: Cell, at_once: None) -> None:
+def test_a_restart_records_nothing_twice(cell: Cell, at_once: None) -> None:
     number = ended(cell)
     cell.restart()
     later = cell.submit(holds="u")
-    assert told(cell, number) == LIFE and told(cell, later) == ["JobSubmitted"]
+    assert history(cell, number) == LIFE and history(cell, later) == ["JobSubmitted"]
 
 
-def test_a_transaction_that_is_taken_back_tells_nothing_twice(cell: Cell) -> None:
+def test_a_transaction_that_is_undone_records_nothing_twice(cell: Cell) -> None:
     number = ended(cell)
     with pytest.raises(InvalidTransitionError):
         cell.master.record(Decision(events=[HoldsChanged(4711, Ranges.of([1]), 1)]), DAEMON)
-    assert told(cell, number) == LIFE
+    assert history(cell, number) == LIFE
 
 
 def test_a_story_is_removed_a_time_after_its_job_is_gone(cell: Cell, at_once: None) -> None:
     gone, waiting = ended(cell), cell.submit(holds="u")
     cell.now += 29 * DAY_S
     something_happens(cell)
-    assert told(cell, gone) == LIFE
+    assert history(cell, gone) == LIFE
     cell.now += 2 * DAY_S
     something_happens(cell)
-    assert told(cell, gone) == [] and rows(cell).count(gone) == 0
-    assert told(cell, waiting) == ["JobSubmitted"]
+    assert history(cell, gone) == [] and rows(cell).count(gone) == 0
+    assert history(cell, waiting) == ["JobSubmitted"]
     assert cell.records(gone)  # what it used is still known
 
 
 @pytest.mark.parametrize(("given", "days", "there"), [("KEEP_STORY=48:0:0", 3, False), ("KEEP_STORY=INFINITY", 400, True)])
-def test_how_long_says_the_configuration(cell: Cell, at_once: None, given: str, days: int, there: bool) -> None:
+def test_the_configuration_has_the_retention(cell: Cell, at_once: None, given: str, days: int, there: bool) -> None:
     assert cell.configure("configuration", "global", qmaster_params=given).status == 0
     gone = ended(cell)
     cell.now += days * DAY_S
     something_happens(cell)
-    assert (told(cell, gone) == LIFE) == there
+    assert (history(cell, gone) == LIFE) == there
 
 
 def test_a_later_job_of_the_same_number_keeps_its_story(cell: Cell, at_once: None) -> None:
@@ -112,7 +112,7 @@ def test_a_later_job_of_the_same_number_keeps_its_story(cell: Cell, at_once: Non
     assert cell.submit(holds="u") == number
     cell.now += 2 * DAY_S
     something_happens(cell)
-    assert told(cell, number) == ["JobSubmitted"]
+    assert history(cell, number) == ["JobSubmitted"]
 
 
 def test_a_commit_removes_a_limited_number_of_histories(cell: Cell, at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_a_commit_removes_a_limited_number_of_histories(cell: Cell, at_once: Non
     counts = []
     for _ in range(3):
         cell.submit(holds="u")
-        counts.append(sum(bool(told(cell, number)) for number in old))
+        counts.append(sum(bool(history(cell, number)) for number in old))
     assert counts == [3, 1, 0]
 
 
@@ -135,14 +135,14 @@ def test_stories_that_were_written_before_are_removed_as_well(cell: Cell, at_onc
     db.execute("delete from story_end")
     db.execute("delete from meta where key='told'")
     cell.restart()
-    assert told(cell, gone) == LIFE
+    assert history(cell, gone) == LIFE
     cell.now += 31 * DAY_S
     something_happens(cell)
-    assert told(cell, gone) == [] and told(cell, waiting) == ["JobSubmitted"]
+    assert history(cell, gone) == [] and history(cell, waiting) == ["JobSubmitted"]
 
 
 def test_a_transaction_may_be_about_more_jobs_than_sqlite_takes_parameters(cell: Cell, at_once: None) -> None:
-    """It takes 32,766; here as many as none of its other statements needs."""
+    """SQLite permits 32,766 parameters; the test permits as many as no other statement needs."""
     cell.master.spool._db.limit(apsw.SQLITE_LIMIT_VARIABLE_NUMBER, 32)
     ended(cell)
     cell.submit(holds="u")
@@ -150,4 +150,4 @@ def test_a_transaction_may_be_about_more_jobs_than_sqlite_takes_parameters(cell:
     events = [JobSubmitted(structs.replace(job, id=number)) for number in range(3, 100)]
     cell.master.record(Decision(events=events), DAEMON)
     cell.master.flush()
-    assert told(cell, 99) == ["JobSubmitted"]
+    assert history(cell, 99) == ["JobSubmitted"]

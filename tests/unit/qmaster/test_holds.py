@@ -29,8 +29,8 @@ def test_each_task_that_changes_is_named(cell: Cell) -> None:
 @pytest.mark.statement("SO-49")
 def test_a_task_that_is_named_twice_changes_once(cell: Cell) -> None:
     job = cell.submit(tasks="1-3", holds="u")
-    said = [f"modified hold of job-array task {job}.{task}" for task in (2, 3, 1)]
-    assert hold(cell, f"{job}.2-3", job, release=True) == (0, said)
+    expected = [f"modified hold of job-array task {job}.{task}" for task in (2, 3, 1)]
+    assert hold(cell, f"{job}.2-3", job, release=True) == (0, expected)
 
 
 @pytest.mark.statement("SO-49")
@@ -86,7 +86,7 @@ def test_operator_holds_at_submission_need_the_right(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-49")
-def test_letters_that_name_no_hold_are_refused(cell: Cell) -> None:
+def test_codes_that_name_no_hold_are_refused(cell: Cell) -> None:
     job = cell.submit()
     assert hold(cell, job, holds="ux") == (7, ['denied: unknown hold list "ux"'])
     assert not cell.state.jobs[job].holds
@@ -95,11 +95,11 @@ def test_letters_that_name_no_hold_are_refused(cell: Cell) -> None:
 @pytest.mark.statement("SO-49")
 def test_a_further_hold_keeps_existing_holds(cell: Cell) -> None:
     job = cell.submit(tasks="1-3", holds="u")
-    said = [f"modified hold of job-array task {job}.{task}" for task in (1, 2, 3)]
-    assert hold(cell, f"{job}.2", user="root", holds="uo") == (0, said[1:2])
+    expected = [f"modified hold of job-array task {job}.{task}" for task in (1, 2, 3)]
+    assert hold(cell, f"{job}.2", user="root", holds="uo") == (0, expected[1:2])
     assert {kind: str(tasks) for kind, tasks in cell.state.jobs[job].holds.items()} == {1: "1-3:1", 2: "2"}
-    assert hold(cell, job, user="root", holds="uo") == (0, [said[0], said[2]]), "2 has both already"
-    assert hold(cell, f"{job}.1", user="root", holds="so", release=True) == (0, said[:1]), "it had no system hold"
+    assert hold(cell, job, user="root", holds="uo") == (0, [expected[0], expected[2]]), "2 has both already"
+    assert hold(cell, f"{job}.1", user="root", holds="so", release=True) == (0, expected[:1]), "it had no system hold"
     assert hold(cell, job, user="root", holds="s", release=True) == (0, [])
     assert {kind: str(tasks) for kind, tasks in cell.state.jobs[job].holds.items()} == {1: "1-3:1", 2: "2,3"}
 
@@ -118,17 +118,17 @@ def test_a_thousand_tasks_are_named_one_by_one(cell: Cell, tasks: int, lines: in
 
 @pytest.mark.statement("SO-49", "SO-13")
 @pytest.mark.parametrize(
-    ("user", "letters", "taken"),
+    ("user", "codes", "taken"),
     [("alice", "u", True), ("bob", "o", True), ("bob", "s", False), ("root", "uos", True), ("alice", "o", False)],
 )
-def test_holds_at_submission_need_the_rights_of_the_user(cell: Cell, user: str, letters: str, taken: bool) -> None:
+def test_holds_at_submission_need_the_rights_of_the_user(cell: Cell, user: str, codes: str, taken: bool) -> None:
     cell.admin("config_add", kind="operator", name="bob", attributes=[])
-    answer = cell.ask("submit", user, binary=True, script_file="x", holds=letters)
+    answer = cell.ask("submit", user, binary=True, script_file="x", holds=codes)
     assert (answer.status == 0) == taken, answer.answers
 
 
 @pytest.mark.statement("SO-49")
-def test_a_hold_of_a_job_that_runs_says_that_it_runs_on(cell: Cell) -> None:
+def test_a_hold_of_a_running_job_answers_that_it_runs_on(cell: Cell) -> None:
     running, array, waiting = cell.submit(), cell.submit(tasks="1-3"), cell.submit(hard=["arch=nosuch"])
     cell.cycle()
     hint = f"job {running}, {array} runs on: the hold counts if it is to start again (qmod -sj suspends it)"

@@ -13,7 +13,7 @@ from tests.harness import Cell
 FULL = "/spool takes no files: No space left on device"
 
 
-def letters(cell: Cell, host: str) -> str:
+def codes(cell: Cell, host: str) -> str:
     return instance_state_codes(cell.state, cell.state.instances[f"all.q@{host}"])
 
 
@@ -21,10 +21,10 @@ def letters(cell: Cell, host: str) -> str:
 def test_error_comes_and_goes_with_the_fault(cell: Cell) -> None:
     for _ in range(2):
         cell.report("h1", HostFaults([FULL]))
-    assert (letters(cell, "h1"), letters(cell, "h2")) == ("E", "")
+    assert (codes(cell, "h1"), codes(cell, "h2")) == ("E", "")
     assert cell.state.instances["all.q@h1"].errors == [f"host h1: {FULL}"]
     cell.restart()
-    assert "E" in letters(cell, "h1")
+    assert "E" in codes(cell, "h1")
     cell.report("h1", HostFaults())
     assert cell.state.instances["all.q@h1"].errors == []
 
@@ -37,7 +37,7 @@ def test_errors_of_other_kinds_stay(cell: Cell) -> None:
     cell.end(job, failed=8, reason="prolog")
     cell.report(host, HostFaults([FULL]))
     cell.report(host, HostFaults())
-    assert letters(cell, host) == "E" and "QERROR" in cell.state.instances[f"all.q@{host}"].errors[0]
+    assert codes(cell, host) == "E" and "QERROR" in cell.state.instances[f"all.q@{host}"].errors[0]
 
 
 @pytest.mark.statement("EX-4", "QI-10")
@@ -51,7 +51,7 @@ def test_a_task_that_could_not_be_spooled_runs_elsewhere(cell: Cell, faults: lis
     _, failures = acknowledgement_events(cell.state, "h1", [start], [answer], cell.now)
     assert isinstance(failures[0], Ended)
     cell.report("h1", *failures)
-    assert letters(cell, "h1") == "E" and reason in cell.state.instances["all.q@h1"].errors[0]
+    assert codes(cell, "h1") == "E" and reason in cell.state.instances["all.q@h1"].errors[0]
     task = cell.state.task(job, 1)
     assert (task.status, task.error) == ("pending", "")
     assert [fields.failed for fields in cell.records(job)] == ["3"]

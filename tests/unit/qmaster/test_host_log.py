@@ -64,8 +64,25 @@ def test_a_host_whose_daemon_is_ended_is_not_lost(cell: Cell, logged: Logged) ->
     log = HostLog(cell.master)
     log.note_contact("h1")
     log.note_shutdown("h1")
-    lose(cell, "h1")
-    assert logged() == ["host h1 is shut down"]
+    cell.master.lose_host("h1", orderly=log.was_stopped("h1"))
+    cell.master.flush()
+    assert logged() == ["the daemon of host h1 was stopped in order"]
+    cell.master.execd_started("h1", "boot1/2")
+    assert not log.was_stopped("h1"), "another daemon serves it"
     cell.report("h1", Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
     lose(cell, "h1")
     assert logged()[-1].startswith("host h1 is lost: ")
+
+
+@pytest.mark.statement("EX-10")
+def test_a_reboot_is_a_line_but_not_the_first_boot_that_is_known(cell: Cell, logged: Logged) -> None:
+    HostLog(cell.master)
+    cell.master.flush()
+    logged()
+    known = cell.state.hosts["h1"].incarnation
+    cell.report("h1", Inventory([], "boot8"))
+    assert logged() == (["host h1 was rebooted: no process that ran there is left"] if known else [])
+    cell.report("h1", Inventory([], "boot8"))
+    assert logged() == []
+    cell.report("h1", Inventory([], "boot9"))
+    assert logged() == ["host h1 was rebooted: no process that ran there is left"]

@@ -1,4 +1,4 @@
-"""Releases of hosts: the fields of hellos, which hosts may join, and how one is requested to restart as another release."""
+"""Releases of hosts: the fields of hellos, the hosts that may join, and the request to restart as another release."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def restart(service: Service, *hosts: str) -> Answer:
 
 
 def test_a_host_joins_from_a_release_beside_the_masters_alone(service: Service, caplog: pytest.LogCaptureFixture) -> None:
-    """One of before these numbers says nothing, one of a later release what nobody here knows."""
+    """A release before these numbers sends no number, a later release sends an unknown number."""
     assert hello(service).data == {"session": "s", "protocol": PROTOCOL}
     assert hello(service, protocol=PROTOCOL + 1, thing="of the future").status == 0
     for _ in range(2):

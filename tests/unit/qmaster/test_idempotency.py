@@ -51,7 +51,7 @@ def test_a_key_outlives_the_qmaster_its_snapshots_and_the_job(cell: Cell) -> Non
 
 
 def test_the_answer_is_in_the_commit_of_the_change(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed before the commit nothing is there, not even the key; killed behind it both are."""
+    """A kill before the commit leaves nothing, not even the key; a kill after it leaves both."""
     service = serve(cell)
 
     async def killed() -> None:
@@ -71,7 +71,7 @@ def test_the_answer_is_in_the_commit_of_the_change(cell: Cell, monkeypatch: pyte
     assert [[each.answered is not None for each in transactions] for transactions in commits] == [[True]]
 
 
-def test_the_key_of_another_user_tells_nothing(cell: Cell) -> None:
+def test_the_key_of_another_user_reveals_nothing(cell: Cell) -> None:
     alice = ask(cell, "submit", "k1", **JOB)
     bob = ask(cell, "submit", "k1", BOB, **{**JOB, "name": "other"})
     assert [alice.data["job_id"], bob.data["job_id"]] == [1, 2]  # type: ignore[index]
@@ -95,7 +95,7 @@ def test_the_order_of_fields_makes_no_other_request(cell: Cell) -> None:
 
 
 def test_a_refusal_is_decided_anew(cell: Cell) -> None:
-    """Nothing was changed by it, and what was wrong may be right now."""
+    """The refused request changed nothing, and may be valid now."""
     refused = ask(cell, "submit", "k1", **JOB, project="new")
     assert refused.status
     assert not cell.state.jobs

@@ -1,4 +1,5 @@
-"""A job that runs across midnight has a record in the reporting file for each day, and a whole one in the accounting file."""
+"""A job that runs across midnight has a record for each day in the reporting file, and one whole record in the accounting
+file."""
 
 from __future__ import annotations
 
@@ -140,7 +141,7 @@ def test_usage_and_end_in_one_batch_count_once(reporting: Cell) -> None:
     assert [cpu for *_, cpu in parts(reporting)] == ["100.000000", "30.000000"]
 
 
-def test_usage_that_is_told_behind_the_end_is_not_recorded(reporting: Cell) -> None:
+def test_usage_that_is_reported_after_the_end_is_not_recorded(reporting: Cell) -> None:
     key = run(reporting)
     reporting.now = MIDNIGHT + 5
     ended = Ended(key, 0, 0, 0, "", BEGIN, reporting.now, {"cpu": 130.0})

@@ -1,4 +1,4 @@
-"""The story of a job: what is told of it, and for how long."""
+"""The job history: its lines, and their retention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shell(cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     return Shell(cell, tmp_path, monkeypatch, capsys)
 
 
-def told(cell: Cell, number: int) -> list[tuple[int, str, str]]:
+def history(cell: Cell, number: int) -> list[tuple[int, str, str]]:
     return [(line.task, line.event, line.cause) for line in cell.master.job_history(number, 1000)]
 
 
@@ -42,7 +42,7 @@ def lived(cell: Cell) -> int:
     return number
 
 
-def test_every_event_of_a_job_is_told() -> None:
+def test_every_event_of_a_job_is_recorded() -> None:
     about = {event for machine in (job, task, slave) for event in machine.TRANSITIONS if event.durable}
     assert job_history.CAUSES.keys() == about
     assert EVENTS.keys() == {event.__name__ for event in about}, "each has words for people"
@@ -51,7 +51,7 @@ def test_every_event_of_a_job_is_told() -> None:
 def test_a_story_has_all_in_order_with_its_causes(cell: Cell) -> None:
     number = lived(cell)
     place = cell.starts[-1].granted[0].instance
-    assert told(cell, number) == [
+    assert history(cell, number) == [
         (0, "JobSubmitted", "by alice@h1"),
         (0, "HoldsChanged", "cleared user hold of tasks 1"),
         (1, "TaskDispatched", f"attempt 1, {cell.starts[0].granted[0].instance}=1"),
@@ -66,21 +66,21 @@ def test_a_story_has_all_in_order_with_its_causes(cell: Cell) -> None:
 
 def test_a_snapshot_and_a_restart_leave_it(cell: Cell) -> None:
     number = lived(cell)
-    before = told(cell, number)
+    before = history(cell, number)
     cell.master.spool.snapshot(cell.state)
     cell.restart()
-    assert told(cell, number) == before and number not in cell.state.jobs
+    assert history(cell, number) == before and number not in cell.state.jobs
 
 
 def test_the_history_contains_events_that_are_not_on_disk_yet(cell: Cell) -> None:
     number = cell.submit()
     cell.undecided("submit", {"binary": True, "script_file": "/bin/sleep"})
-    assert [event for _, event, _ in told(cell, number + 1)] == ["JobSubmitted"]
+    assert [event for _, event, _ in history(cell, number + 1)] == ["JobSubmitted"]
     assert len(cell.master.job_history(number, 1000)) == 1
 
 
 def test_an_event_that_cannot_be_is_logged_with_the_story(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing of its transaction is kept, the log says what happened to the job until then, and the cell goes on."""
+    """No part of its transaction is kept, the log has the history of the job until then, and the cell goes on."""
     number = cell.submit()
     cell.cycle()
     revision, snapshot = cell.state.revision, cell.state.snapshot()

@@ -132,7 +132,7 @@ def test_a_text_of_a_user_cannot_break_a_record(logged: Cell) -> None:
 
 
 def ended_just_before_death(cell: Cell) -> None:
-    """A job whose end is on disk when the master dies, before anything follows from that."""
+    """A job with its end on disk when the master dies, before any consequence of the end."""
     job = cell.submit()
     cell.cycle()
     cell.master.publish = lambda transactions: None  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""The jobs of snapshots: each writes what has changed since the one before, and together they say what the state says."""
+"""The jobs of snapshots: each snapshot writes the changes since the previous one, and together they equal the state."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_part_without_jobs_is_gone(cell: Cell) -> None:
     assert list(cell.state.jobs) == list(range(1, JOBS_A_PART))
 
 
-def test_many_snapshots_say_what_the_state_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_snapshots_equal_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a snapshot after every few transactions of a play that brings about all that can be: nothing of it is forgotten."""
     monkeypatch.setattr("daemons.qmaster.spooling.spool.KEEP_JOURNAL", 3)
     flush = Cell._flush

@@ -39,13 +39,13 @@ class Admitting(JoinRequests):
         self.asked: list[dict[str, Any]] = []
         self.has_keys = False
 
-    async def _run_admission(self, fields: bytes) -> Answer:
+    async def _run_admission(self, fields: bytes, host: str) -> Answer:
         self.asked.append(json.loads(fields))
         return Answer(data={"host": "h9", "replaced": self.has_keys})
 
 
 class Master:
-    """A master's port; `token` is the only one that there may be."""
+    """A master's port; `token` is the only valid token."""
 
     def __init__(self, directory: Path) -> None:
         authority = make_authority("a cell", utc_now())
@@ -76,7 +76,7 @@ class Master:
             server = GdiServer(self._handle, {}, (), "master", lambda host: "key", USUAL_LIMITS, join_requests=self.join_requests)
             closed, ajar = self.keys.server_context(callers_need_keys=True), self.keys.joining_context()
             admits = self.join_requests.has_open_token
-            await server.start(self._directory / "s", "127.0.0.1", self.port, lambda: ajar if admits() else closed)
+            await server.start(self._directory / "s", ["127.0.0.1"], self.port, lambda: ajar if admits() else closed)
             try:
                 return await asyncio.to_thread(visit)
             finally:
@@ -95,8 +95,8 @@ class Master:
         tls = context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), 60), server_hostname="localhost")
         connection = http.client.HTTPConnection("localhost")
         connection.sock = tls
-        who = {"X-GE-Host": "h1", "X-GE-User": "root", "X-GE-Uid": "0", "X-GE-Group": "root", "X-GE-Gid": "0"}
-        connection.request("POST", f"/v1/{name}", body, {"Authorization": "Bearer key", **who})
+        headers = {"X-GE-Host": "h1", "X-GE-User": "root", "X-GE-Uid": "0", "X-GE-Group": "root", "X-GE-Gid": "0"}
+        connection.request("POST", f"/v1/{name}", body, {"Authorization": "Bearer key", **headers})
         answer = connection.getresponse()
         text = answer.read().decode()
         connection.close()
@@ -170,8 +170,8 @@ def test_a_host_with_neither_a_certificate_nor_a_valid_token_is_refused(master: 
 
 def test_while_one_is_good_the_key_of_a_host_alone_opens_nothing(master: Master, fingerprint: bytes) -> None:
     master.token(time.time() + 60, fingerprint)
-    status, said = master.while_open(lambda: master.post("status"))
-    assert status == 200 and "denied: the caller's host has no keys" in said and master.served == []
+    status, outcome = master.while_open(lambda: master.post("status"))
+    assert status == 200 and "denied: the caller's host has no keys" in outcome and master.served == []
     assert master.while_open(lambda: master.post("status", master.keys))[0] == 200
     assert master.served == ["status"]
 
@@ -191,7 +191,7 @@ def test_a_wrong_secret_and_a_malformed_request_admit_no_host(master: Master, fi
     assert master.join_requests.asked == []
 
 
-def test_another_master_is_told_nothing(master: Master) -> None:
+def test_another_master_receives_nothing(master: Master) -> None:
     token = master.token(time.time() + 60, bytes(32))
     with pytest.raises(AdminError, match="is not the master that made this token: nothing was sent to it"):
         master.while_open(lambda: master.asks(token))

@@ -1,4 +1,4 @@
-"""The spools that earlier releases wrote are read, and what is known of each is found in it."""
+"""The spools of earlier releases are read, and contain their known facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Facts = dict[str, Any]
 
 
 def resume(kept: Path, directory: Path, facts: Facts) -> Cell:
-    """A cell that goes on with a copy of a kept spool, whose hosts have reported again."""
+    """A cell that goes on with a copy of a kept spool; its hosts have reported again."""
     unpack(kept, directory)
     return heard(Cell.resumed(directory, list(HOSTS), facts["time"]), facts)
 
@@ -35,7 +35,7 @@ def heard(cell: Cell, facts: Facts) -> Cell:
     return cell
 
 
-def told_of(kept: Path) -> Facts:
+def facts_of(kept: Path) -> Facts:
     return tomllib.loads((kept / "facts.toml").read_text())
 
 
@@ -62,8 +62,8 @@ def _gathered(rows: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return dict(found)
 
 
-def _words(*words: object) -> str:
-    return " ".join(str(word) for word in words if word != "")
+def _text(*parts: object) -> str:
+    return " ".join(str(element) for element in parts if element != "")
 
 
 def _places(grants: list[list[Any]]) -> str:
@@ -73,7 +73,7 @@ def _places(grants: list[list[Any]]) -> str:
 def jobs(cell: Cell) -> Facts:
     phases = _status(cell, "jobs", users=["*"], states=["p", "r", "s", "z"])
     rows = [row for phase in ("running", "pending", "finished", "inconsistent") for row in phases[phase]]
-    return _gathered((row[2], _words(row[4], _places(row[6]), row[8])) for row in rows)
+    return _gathered((row[2], _text(row[4], _places(row[6]), row[8])) for row in rows)
 
 
 def details(cell: Cell) -> Facts:
@@ -94,7 +94,7 @@ def scripts(cell: Cell) -> Facts:
 
 def reservations(cell: Cell) -> Facts:
     rows = _status(cell, "reservations", targets=["*"])["reservations"]
-    return _gathered((row["name"], _words(row["state"], _places(row["granted"]), *row["errors"])) for row in rows)
+    return _gathered((row["name"], _text(row["state"], _places(row["granted"]), *row["errors"])) for row in rows)
 
 
 def reservation_details(cell: Cell) -> Facts:
@@ -103,7 +103,7 @@ def reservation_details(cell: Cell) -> Facts:
 
 def queues(cell: Cell) -> Facts:
     rows = _status(cell, "queues")
-    return {row["name"]: _words(f"{row['resv']}/{row['used']}/{row['total']}", row["states"]) for row in rows}
+    return {row["name"]: _text(f"{row['resv']}/{row['used']}/{row['total']}", row["states"]) for row in rows}
 
 
 def accounting(cell: Cell) -> Facts:
@@ -146,7 +146,7 @@ WHOLE: tuple[Callable[[Cell], Facts], ...] = (
 """Readings of which the facts say all."""
 
 PARTS: tuple[Callable[[Cell], Facts], ...] = (details, reservation_details)
-"""Readings of which they name some attributes of some."""
+"""Queries; the facts name some attributes of some objects."""
 
 ONE_BY_ONE: tuple[Callable[[Cell, str], Facts], ...] = (configuration, history)
 
@@ -175,7 +175,7 @@ def check(cell: Cell, facts: Facts) -> None:
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda kept: kept.name)
 def test_the_facts_of_a_kept_spool_hold_also_in_a_snapshot_of_today(kept: Path, tmp_path: Path) -> None:
-    facts = told_of(kept)
+    facts = facts_of(kept)
     cell = resume(kept, tmp_path, facts)
     check(cell, facts)
     cell.master.spool.snapshot(cell.state)
@@ -186,7 +186,7 @@ def test_the_facts_of_a_kept_spool_hold_also_in_a_snapshot_of_today(kept: Path, 
 @pytest.mark.statement("EX-9")
 @pytest.mark.parametrize("kept", KEPT, ids=lambda kept: kept.name)
 def test_the_cell_goes_on_and_each_task_ends_once(kept: Path, tmp_path: Path) -> None:
-    facts = told_of(kept)
+    facts = facts_of(kept)
     cell = resume(kept, tmp_path, facts)
     before = len(_records(cell))
     there: dict[str, list[TaskKey]] = {host: [] for host in HOSTS if host not in facts["lost"]}

@@ -1,4 +1,4 @@
-"""From dispatch to the end: what reports of hosts, deletions and restarts do to tasks."""
+"""From dispatch to the end: the effects of host reports, deletions and restarts on tasks."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_a_job_named_twice_in_one_command_is_deleted_once(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-48")
-def test_forced_deletion_is_for_operators_and_the_host_is_told_to_forget(cell: Cell) -> None:
+def test_forced_deletion_is_for_operators_and_the_host_is_instructed_to_forget(cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
     assert cell.ask("delete_jobs", targets=[str(job)], force=True).status == 1
@@ -389,7 +389,7 @@ def test_a_start_has_all_that_a_host_needs(cell: Cell) -> None:
 
 
 @pytest.mark.statement("ST-25")
-def test_a_job_whose_host_tells_no_time_of_its_end_ends_as_it_began(cell: Cell) -> None:
+def test_a_job_whose_host_reports_no_time_of_its_end_ends_as_it_began(cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
     began = cell.now

@@ -1,4 +1,4 @@
-"""Hosts that fall silent, what becomes of their tasks after reschedule_unknown, and clocks that are set meanwhile."""
+"""Hosts that fall silent, the fate of their tasks after reschedule_unknown, and clocks that are set meanwhile."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_task_that_is_being_deleted_is_over_when_its_host_does_not_know_it(los
     ("rerun", "of_queue", "again"),
     [(True, "FALSE", True), (False, "TRUE", False), (None, "TRUE", True), (None, "FALSE", False)],
 )
-def test_the_jobs_own_wish_goes_before_that_of_the_queue(lossy: Cell, rerun: bool | None, of_queue: str, again: bool) -> None:
+def test_the_jobs_own_request_overrides_the_queue(lossy: Cell, rerun: bool | None, of_queue: str, again: bool) -> None:
     lossy.configure("cluster_queue", "all.q", rerun=of_queue)
     job, host = running(lossy, rerun=rerun)
     lose(lossy, host)
@@ -95,7 +95,7 @@ def test_the_jobs_own_wish_goes_before_that_of_the_queue(lossy: Cell, rerun: boo
 
 @pytest.mark.statement("CK-6", "EX-11")
 @pytest.mark.parametrize(("when", "again"), [("r", True), ("xms", False), ("xr", True)])
-def test_checkpointing_jobs_need_the_letter_r(lossy: Cell, when: str, again: bool) -> None:
+def test_checkpointing_jobs_need_the_occasion_r(lossy: Cell, when: str, again: bool) -> None:
     lossy.add("checkpoint", "save", when=when)
     lossy.configure("cluster_queue", "all.q", ckpt_list="save")
     job, host = running(lossy, rerun=True, checkpoint="save")

@@ -16,7 +16,7 @@ ALICE, BOB = ("h1", 1001), ("h1", 1002)
 
 
 class Resolver:
-    """Knows names that begin with `h`; does not answer for those that begin with `slow` until it is released."""
+    """Knows names that begin with `h`; gives no answer for names that begin with `slow` until it is released."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

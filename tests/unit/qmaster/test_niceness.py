@@ -24,8 +24,8 @@ def run(cell: Cell, host: str, tickets: int) -> int:
     return job
 
 
-def told(cell: Cell) -> dict[int, str]:
-    """What hosts are told after a while, by job."""
+def instructions(cell: Cell) -> dict[int, str]:
+    """The instructions to hosts after a while, by job."""
     cell.pass_time(INTERVAL_S)
     cell.signals.clear()
     cell.deliver()
@@ -35,34 +35,34 @@ def told(cell: Cell) -> dict[int, str]:
 @pytest.mark.statement("PR-10")
 def test_tickets_divide_the_processor_of_each_host(here: Cell) -> None:
     most, half, none, alone = run(here, "h1", 100), run(here, "h1", 50), run(here, "h1", 0), run(here, "h2", 7)
-    assert told(here) == {most: "nice 0", half: "nice 10", none: "nice 19", alone: "nice 0"}
-    assert told(here) == {}, "they have them"
+    assert instructions(here) == {most: "nice 0", half: "nice 10", none: "nice 19", alone: "nice 0"}
+    assert instructions(here) == {}, "they have them"
     here.end(most)
     here.cycle()
-    assert told(here) == {half: "nice 0"}
+    assert instructions(here) == {half: "nice 0"}
     here.restart()
-    assert told(here) == {}
+    assert instructions(here) == {}
 
 
 @pytest.mark.statement("PR-10")
 def test_switched_off_the_priorities_of_queues_count_again(here: Cell) -> None:
     here.configure("cluster_queue", "all.q", priority="3")
     _, poor = run(here, "h1", 9), run(here, "h1", 0)
-    assert told(here)[poor] == "nice 19"
+    assert instructions(here)[poor] == "nice 19"
     here.configure("scheduler", "", reprioritize_interval="0:0:0")
-    assert set(told(here).values()) == {"nice 3"}
-    assert told(here) == {}
+    assert set(instructions(here).values()) == {"nice 3"}
+    assert instructions(here) == {}
 
 
 @pytest.mark.statement("PR-10")
 def test_nothing_changes_within_an_interval(here: Cell) -> None:
     first = run(here, "h1", 10)
-    told(here)
+    instructions(here)
     second = run(here, "h1", 40)
     here.pass_time(INTERVAL_S / 2)
     here.deliver()
     assert not any(key[0] == second for _, key, _ in here.signals)
-    assert told(here) == {first: "nice 14", second: "nice 0"}
+    assert instructions(here) == {first: "nice 14", second: "nice 0"}
 
 
 @pytest.mark.statement("PR-10")
@@ -70,7 +70,7 @@ def test_parameters_of_a_host_bound_the_values(here: Cell) -> None:
     here.configure("configuration", "global", execd_params="PTF_MIN_PRIORITY=10,PTF_MAX_PRIORITY=-999")
     here.add("configuration", "h2", execd_params="PTF_MIN_PRIORITY=5,PTF_MAX_PRIORITY=-5")
     rich, poor, other = run(here, "h1", 4), run(here, "h1", 1), run(here, "h2", 3)
-    assert told(here) == {rich: "nice 0", poor: "nice 8", other: "nice -5"}
+    assert instructions(here) == {rich: "nice 0", poor: "nice 8", other: "nice -5"}
 
 
 @pytest.mark.statement("PR-10")
@@ -79,4 +79,4 @@ def test_without_flag_or_interval_priorities_of_queues_count(cell: Cell, switch:
     cell.configure("configuration", "global", reprioritize=switch)
     cell.configure("scheduler", "", reprioritize_interval=interval)
     run(cell, "h1", 10)
-    assert told(cell) == {}
+    assert instructions(cell) == {}

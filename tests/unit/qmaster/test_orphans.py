@@ -20,7 +20,9 @@ KEY = TaskKey(77, 1, 1)
 ORIGIN = Origin("bob", 5.0)
 
 
-def tell(cell: Cell, key: TaskKey = KEY, origin: Origin = ORIGIN, host: str = "h1") -> tuple[list[TaskKey], list[TaskKey]]:
+def send_inventory(
+    cell: Cell, key: TaskKey = KEY, origin: Origin = ORIGIN, host: str = "h1"
+) -> tuple[list[TaskKey], list[TaskKey]]:
     """The host's inventory has this one task; the tasks to be forgotten, and the orphans."""
     verdict = cell.report(host, Inventory([key], "boot1", [origin]))[0]
     return verdict.forget, verdict.orphans
@@ -57,7 +59,7 @@ def restore(cell: Cell, copy: Path) -> None:
 @pytest.mark.statement("EX-9")
 def test_orphans_are_left_alone_and_logged_once(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
-        assert tell(cell) == ([], [KEY])
+        assert send_inventory(cell) == ([], [KEY])
     assert caplog.text.count('host h1 has task 77.1 of user "bob", which this cell does not know') == 1
     assert cell.state.hosts["h1"].orphans == [OrphanTask(KEY, "bob", 5.0)]
     listed = READERS["strays"](cell.master, {}, Caller("alice", 1001, "users", 100, "h1"))
@@ -68,14 +70,14 @@ def test_orphans_are_left_alone_and_logged_once(cell: Cell, caplog: pytest.LogCa
 
 
 def test_job_numbers_stay_above_those_of_orphans_after_a_restart(cell: Cell) -> None:
-    tell(cell)
+    send_inventory(cell)
     cell.restart()
     assert cell.state.next_job_id == 78
 
 
 @pytest.mark.statement("EX-9")
 def test_no_report_of_an_orphan_ends_it_or_loses_its_end(cell: Cell) -> None:
-    tell(cell)
+    send_inventory(cell)
     verdicts = cell.report("h1", Started(KEY, 1.0), UsageReport(KEY, Usage(1.0)), UsageReport((*KEY, 1), Usage(1.0)), Ended(KEY))
     assert [verdict.forget for verdict in verdicts] == [[], [], [], []]
     assert verdicts[3].orphans == [KEY]
@@ -96,7 +98,7 @@ def test_a_master_that_knows_nothing_kills_nothing(cell: Cell, tmp_path: Path) -
 @pytest.mark.statement("SO-48")
 def test_an_operator_ends_orphans_by_force(cell: Cell) -> None:
     cell.running[KEY] = "h1"
-    tell(cell)
+    send_inventory(cell)
     assert cell.ask("delete_jobs", "alice", targets=["77"]).status == 1
     assert cell.ask("delete_jobs", "alice", targets=["77"], force=True).status == 1
     assert cell.admin("delete_jobs", targets=["77"]).answers == [("error", 'denied: job "77" does not exist')]
@@ -110,9 +112,9 @@ def test_an_operator_ends_orphans_by_force(cell: Cell) -> None:
 
 
 def test_an_orphan_that_is_to_end_is_forgotten_by_a_host_that_comes_back(cell: Cell) -> None:
-    tell(cell)
+    send_inventory(cell)
     cell.admin("delete_jobs", targets=["77.1"], force=True)
-    assert tell(cell) == ([KEY], [])
+    assert send_inventory(cell) == ([KEY], [])
 
 
 @pytest.mark.statement("EX-9")
@@ -164,7 +166,7 @@ def test_a_task_that_cannot_be_adopted_is_an_orphan(cell: Cell) -> None:
     job = cell.submit()
     submitted = cell.state.jobs[job].submit_time
     for origin in (Origin("alice", submitted), Origin()):
-        assert tell(cell, (job, 1, 1), origin) == ([], [(job, 1, 1)])
+        assert send_inventory(cell, (job, 1, 1), origin) == ([], [(job, 1, 1)])
         assert cell.state.hosts["h1"].orphans
 
 
@@ -175,21 +177,21 @@ def test_numbers_alone_do_not_make_a_task_the_cells_own(cell: Cell, other: str) 
     mine = Origin.of(cell.starts[-1])
     changes = {"owner": Origin("bob", mine.submit_time), "time": Origin("alice", 5.0), "host": mine}
     where = next(name for name in cell.names if name != host) if other == "host" else host
-    assert tell(cell, (job, 1, 1), changes[other], where) == ([], [(job, 1, 1)])
-    assert tell(cell, (job, 1, 1), mine, host) == ([], [])
+    assert send_inventory(cell, (job, 1, 1), changes[other], where) == ([], [(job, 1, 1)])
+    assert send_inventory(cell, (job, 1, 1), mine, host) == ([], [])
 
 
 def test_the_end_of_an_earlier_job_of_the_same_number_is_known(cell: Cell) -> None:
-    """It ended by force while its host was away; later another job got its number."""
+    """The task was deleted by force while its host was away; later another job got its number."""
     job, host = start_one(cell)
     mine = Origin.of(cell.starts[-1])
     cell.admin("delete_jobs", targets=[str(job)], force=True)
     cell.state.hosts[host].abandoned.clear()
-    assert tell(cell, (job, 1, 1), mine, host) == ([(job, 1, 1)], [])
+    assert send_inventory(cell, (job, 1, 1), mine, host) == ([(job, 1, 1)], [])
     cell.state.next_job_id = job
     assert cell.submit("bob") == job
-    assert tell(cell, (job, 1, 1), mine, host) == ([(job, 1, 1)], [])
-    assert tell(cell, (job, 1, 1), Origin("alice", 5.0), host) == ([], [(job, 1, 1)]), "but not one of the same owner before it"
+    assert send_inventory(cell, (job, 1, 1), mine, host) == ([(job, 1, 1)], [])
+    assert send_inventory(cell, (job, 1, 1), Origin("alice", 5.0), host) == ([], [(job, 1, 1)]), "no task of another owner"
 
 
 @pytest.mark.statement("QM-9")
@@ -224,8 +226,8 @@ def test_a_target_selects_only_the_orphans_of_its_job_or_task(cell: Cell, target
     cell.report("h1", Inventory(keys, "boot1", [ORIGIN] * 3))
     answer = cell.admin("delete_jobs", targets=[target], force=True, users=[])
     assert (answer.status == 0) == bool(ended)
-    told = [f"root forced the end of the orphan task {job}.{task} on host h1" for job, task, _ in ended]
-    assert [text for level, text in answer.answers if level == "info"] == told
+    expected = [f"root forced the end of the orphan task {job}.{task} on host h1" for job, task, _ in ended]
+    assert [text for level, text in answer.answers if level == "info"] == expected
     assert sorted(cell.state.hosts["h1"].abandoned) == ended
 
 
@@ -247,7 +249,7 @@ def test_a_task_is_adopted_if_its_queue_instances_still_exist(cell: Cell, tmp_pa
         cell.ask("alter_jobs", targets=[str(job)], changes={"pe": "", "pe_range": ""})
         cell.configure("cluster_queue", "x.q", pe_list="NONE")
         assert cell.admin("config_delete", kind="parallel_environment", name="two").status == 0
-    adopted = tell(cell, (job, 1, 1), origin, host) == ([], [])
+    adopted = send_inventory(cell, (job, 1, 1), origin, host) == ([], [])
     assert adopted == (missing == "nothing")
     task = cell.state.task(job, 1)
     assert (task is not None and task.status == "running") == adopted
@@ -257,11 +259,11 @@ def test_a_task_is_adopted_if_its_queue_instances_still_exist(cell: Cell, tmp_pa
 
 def test_only_numbers_that_are_not_given_out_yet_are_raised(cell: Cell) -> None:
     job = cell.submit()
-    tell(cell, (job + 5, 1, 1))
+    send_inventory(cell, (job + 5, 1, 1))
     assert cell.submit() == job + 6
-    tell(cell, (job + 7, 1, 1))
+    send_inventory(cell, (job + 7, 1, 1))
     assert cell.submit() == job + 8, "the next one would have had it"
-    tell(cell, (job + 3, 1, 1))
+    send_inventory(cell, (job + 3, 1, 1))
     assert cell.submit() == job + 9
 
 
@@ -279,15 +281,15 @@ def test_a_slave_of_an_adopted_attempt_stays_an_orphan(cell: Cell, tmp_path: Pat
 
 def test_an_owner_who_may_force_deletions_ends_no_orphans(cell: Cell) -> None:
     cell.configure("configuration", "global", qmaster_params="ENABLE_FORCED_QDEL=true")
-    tell(cell)
+    send_inventory(cell)
     answer = cell.ask("delete_jobs", "bob", targets=["77"], force=True)
     assert answer.answers == [("error", 'denied: job "77" does not exist')]
     assert cell.state.hosts["h1"].orphans
 
 
 @pytest.mark.statement("EX-9")
-@pytest.mark.parametrize("told", [True, False])
-def test_an_adopted_task_has_run_since_the_time_that_its_host_reports(cell: Cell, tmp_path: Path, told: bool) -> None:
+@pytest.mark.parametrize("expected", [True, False])
+def test_an_adopted_task_has_run_since_the_time_that_its_host_reports(cell: Cell, tmp_path: Path, expected: bool) -> None:
     job = cell.submit()
     copy = save(cell, tmp_path / "saved")
     cell.cycle()
@@ -295,8 +297,8 @@ def test_an_adopted_task_has_run_since_the_time_that_its_host_reports(cell: Cell
     restore(cell, copy)
     began = cell.now
     cell.now += 30
-    tell(cell, (job, 1, 1), msgspec.structs.replace(origin, time=began if told else 0.0), host)
-    assert cell.state.task(job, 1).start_time == (began if told else cell.now)
+    send_inventory(cell, (job, 1, 1), msgspec.structs.replace(origin, time=began if expected else 0.0), host)
+    assert cell.state.task(job, 1).start_time == (began if expected else cell.now)
 
 
 @pytest.mark.statement("EX-9")
@@ -307,8 +309,8 @@ def test_earlier_attempts_have_ended_and_later_ones_without_slots_are_orphans(ce
     own = Origin("alice", cell.state.jobs[job].submitted)
     assert cell.state.task(job, 1).status == "pending"
     for key in ((job, 1, 1), (job, 2, 1), (job, 2, 2)):
-        assert tell(cell, key, own, host) == ([key], []), "this try is over, or that task"
-    assert tell(cell, (job, 1, 2), own, host) == ([], [(job, 1, 2)])
+        assert send_inventory(cell, key, own, host) == ([key], []), "this try is over, or that task"
+    assert send_inventory(cell, (job, 1, 2), own, host) == ([], [(job, 1, 2)])
 
 
 @pytest.mark.statement("EX-9")

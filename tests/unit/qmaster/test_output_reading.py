@@ -19,7 +19,7 @@ ROOT = Caller("root", 0, "root", 0, "h1")
 
 
 class Hosts:
-    """Hosts that read. `asked`: which one, and for what."""
+    """Hosts that read. `asked`: the host and the content of each request."""
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
@@ -37,7 +37,7 @@ class Hosts:
         return asyncio.run(OutputReading(self.read, patience_s).answer(self._cell.state, {"job": job, **body}, caller))
 
     def ask_often(self, job: int, times: int) -> list[Answer]:
-        """One after the other, without patience."""
+        """Requests in sequence, without waiting."""
 
         async def asking() -> list[Answer]:
             reading = OutputReading(self.read, 0.0)
@@ -57,8 +57,8 @@ def test_the_host_of_the_task_reads_for_its_owner(cell: Cell, hosts: Hosts) -> N
     host = cell.running[TaskKey(job, 2, 1)]
     answer = hosts.ask(job, task=2, stream="stderr", bytes=10)
     assert hosts.asked == [(host, OutputRequest(TaskKey(job, 2, 1), "alice", "stderr", 10))]
-    told = {"task": 2, "host": host, "path": "/home/alice/j.o1", "size": 70_005, "from": 70_000, "text": "told\n"}
-    assert (answer.status, answer.data) == (0, told)
+    expected = {"task": 2, "host": host, "path": "/home/alice/j.o1", "size": 70_005, "from": 70_000, "text": "told\n"}
+    assert (answer.status, answer.data) == (0, expected)
     assert hosts.ask(job).data["task"] == 1
     assert hosts.asked[-1][1] == OutputRequest(TaskKey(job, 1, 1), "alice", "stdout", 65536)
 
@@ -75,9 +75,9 @@ def test_only_the_owner_gets_an_answer_not_even_a_manager(cell: Cell, hosts: Hos
 
 def test_of_what_does_not_run_there_is_nothing(cell: Cell, hosts: Hosts) -> None:
     job = cell.submit(holds="u")
-    said = [hosts.ask(job), hosts.ask(job, task=4), hosts.ask(77)]
+    outcomes = [hosts.ask(job), hosts.ask(job, task=4), hosts.ask(77)]
     texts = [f"job {job} does not run", f"task 4 of job {job} does not run", "job 77 does not exist"]
-    assert [answer.answers for answer in said] == [[("error", f"denied: {text}")] for text in texts]
+    assert [answer.answers for answer in outcomes] == [[("error", f"denied: {text}")] for text in texts]
     assert hosts.asked == []
 
 
@@ -94,12 +94,12 @@ def test_a_silent_host_is_reported_without_waiting(cell: Cell, hosts: Hosts) -> 
     cell.cycle()
     host = cell.running[TaskKey(job, 1, 1)]
     hosts.silent = True
-    told = [("error", f'host "{host}" does not answer: the output of the task cannot be read now')]
-    assert hosts.ask(job, patience_s=0.0).answers == told
+    expected = [("error", f'host "{host}" does not answer: the output of the task cannot be read now')]
+    assert hosts.ask(job, patience_s=0.0).answers == expected
     hosts.silent = False
     hosts.asked.clear()
     cell.master.lose_host(host)
-    assert hosts.ask(job).answers == told
+    assert hosts.ask(job).answers == expected
     assert hosts.asked == [], "one that is down is not asked"
 
 

@@ -1,4 +1,4 @@
-"""A plan of a change set says what would become of queue instances, and changes nothing."""
+"""A plan of a change set shows its effect on queue instances, and changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def change(cell: Cell, kind: str, name: str, **attributes: str) -> dict[str, Any
 
 
 def planned(cell: Cell, *changes: dict[str, Any]) -> dict[str, Any]:
-    """What a plan says of instances, without what it has nothing to say of."""
+    """The parts of a plan about instances, without empty parts."""
     before = cell.state.snapshot()
     answer = cell.admin("config_change", changes=list(changes), plan=True)
     assert (answer.status, answer.answers, cell.state.snapshot()) == (0, [], before)
@@ -91,7 +91,7 @@ def test_a_plan_of_what_is_so_already_has_nothing_to_say(cell: Cell) -> None:
 
 
 @pytest.mark.statement("CQ-33", "CQ-12")
-def test_a_plan_names_what_would_be_refused_and_what_is_worth_a_word(cell: Cell) -> None:
+def test_a_plan_names_refusals_and_warnings(cell: Cell) -> None:
     wrong = [
         change(cell, "cluster_queue", "all.q", pe_list="nosuch"),
         {"kind": "project", "name": "p", "before": {"name": "p"}, "after": None},

@@ -1,4 +1,4 @@
-"""Readings of many jobs: the same answer as at once, in parts between which others are served (ADR 116)."""
+"""Queries of many jobs: the same answer as at once, in parts between which other requests are served (ADR 116)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ STAMP = "11/26/2026 22:51:04 [0:812]: "
 
 
 @pytest.fixture
-def letters(cell: Cell) -> Iterator[list[Mail]]:
+def mails(cell: Cell) -> Iterator[list[Mail]]:
     posted: list[Mail] = []
     cell.master.post = posted.extend
     yield posted
@@ -39,14 +39,14 @@ def ended(cell: Cell, **end: Any) -> tuple[int, str]:
 
 @pytest.mark.statement("RL-2", "AC-2", "MA-1")
 @pytest.mark.parametrize("limit", ["h_rt of 60 s", "h_vmem of 100M", "h_cpu of 9 s"])
-def test_a_limit_that_killed_a_job_is_named_with_its_value_and_the_host(cell: Cell, letters: list[Mail], limit: str) -> None:
+def test_a_limit_that_killed_a_job_is_named_with_its_value_and_the_host(cell: Cell, mails: list[Mail], limit: str) -> None:
     job, host = ended(cell, failed=37, exit_status=137, reason=f"{STAMP}limit {limit} exceeded")
     why = f"killed on {host} after 1 s: limit {limit} exceeded"
     [record] = cell.records(job)
     assert record.reason == why and record.notes == {"reason": why}
     assert full_record(record).splitlines()[-1] == f"reason       {why}"
     assert cell.master.job_history(job, 1)[-1].cause == f"exit status 137, failed 37, {why}"
-    assert f" {why}\n" in letters[-1].body
+    assert f" {why}\n" in mails[-1].body
     assert outcome(record) == why
 
 
@@ -102,16 +102,16 @@ def test_a_job_that_ended_by_itself_has_no_reason(cell: Cell, status: int) -> No
 
 
 @pytest.mark.statement("MA-1")
-def test_the_record_and_the_mail_of_a_deleted_job_name_the_user(cell: Cell, letters: list[Mail]) -> None:
+def test_the_record_and_the_mail_of_a_deleted_job_name_the_user(cell: Cell, mails: list[Mail]) -> None:
     job = cell.submit(mail_options="a", mail_list=["ann@x"])
     cell.cycle()
     cell.ask("delete_jobs", targets=[str(job)])
     cell.end(job, failed=100, exit_status=137, reason="the job was to be deleted")
     assert cell.records(job)[-1].reason == "deleted by alice"
-    assert letters[-1].body.count("deleted by alice") == 1
+    assert mails[-1].body.count("deleted by alice") == 1
 
 
-def test_a_signal_a_method_and_a_forced_deletion_are_told(cell: Cell) -> None:
+def test_a_signal_a_method_and_a_forced_deletion_are_reported(cell: Cell) -> None:
     job, host = ended(cell, failed=100, exit_status=139, reason="job died through signal 11")
     assert cell.records(job)[-1].reason == f"on {host}: job died through signal 11"
     job, host = ended(cell, failed=14, reason=f"{STAMP}can't execute epilog /no: No such file or directory")
@@ -124,7 +124,7 @@ def test_a_signal_a_method_and_a_forced_deletion_are_told(cell: Cell) -> None:
     assert cell.records(job)[-1].reason.endswith(": qdel -f")
 
 
-def test_a_job_whose_predecessor_failed_says_so(cell: Cell) -> None:
+def test_a_job_whose_predecessor_failed_names_it(cell: Cell) -> None:
     first = cell.submit()
     second = cell.submit(hold_jid_ok=[str(first)])
     cell.cycle()

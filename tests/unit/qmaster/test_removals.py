@@ -1,4 +1,4 @@
-"""Removal of configuration objects: what is in use stays, what only has the name of it goes."""
+"""Removal of configuration objects: objects in use stay, objects that only share a name go."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ KINDS = {
     "uses": rf"{AMOUNT}=\d+\.\d{{6}}(,{AMOUNT}=\d+\.\d{{6}})*",
 }
 NAMES = {"ar_attr": "ar_attribute"}
-"""Types that 8.1.9 calls otherwise than its manual."""
+"""Types that have other names in 8.1.9 than in its manual."""
 
 
 def kinds(line: str) -> list[str]:
@@ -34,7 +34,7 @@ def kinds(line: str) -> list[str]:
 
 
 def key(line: str) -> tuple[str, ...]:
-    """What makes records alike: type, and of job_log the event and who brought it about; of acct whether the job runs on."""
+    """The key of similar records: the type, for job_log the event and its cause, for acct whether the job runs on."""
     fields = line.split(":")
     kind = NAMES.get(fields[1], fields[1])
     if kind == "job_log":
@@ -45,7 +45,7 @@ def key(line: str) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], list[str]]:
-    """Lines of a cell in which everything happens that the samples tell, by what makes them alike."""
+    """Lines of a cell with all events of the samples, by the key of similar records."""
     cell = Cell(tmp_path_factory.mktemp("cell"))
     cell.add("user", "alice")
     cell.add("complex", "lic", shortcut="lic", type="INT", relop="<=", requestable="YES", consumable="YES")
@@ -110,8 +110,8 @@ def _long_job(cell: Cell) -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=[f"{number} {' '.join(key(line))}" for number, line in enumerate(SAMPLES)])
 def test_a_record_has_the_fields_of_8_1_9(ours: dict[tuple[str, ...], list[str]], sample: str) -> None:
     assert key(sample) in ours, "there is none"
-    wanted = kinds(sample)
+    expected = kinds(sample)
     if key(sample) == ("queue",):  # an empty state is a text, too
-        wanted[-1] = "text"
+        expected[-1] = "text"
     for line in ours[key(sample)]:
-        assert kinds(line) == wanted, line
+        assert kinds(line) == expected, line

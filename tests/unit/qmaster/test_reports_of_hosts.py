@@ -84,9 +84,9 @@ def test_a_report_on_a_task_is_taken_once(cell: Cell) -> None:
     assert cell.report(host, Started((job, 1, 1), cell.now))[0].forget == []
     assert (cell.state.revision, cell.state.task(job, 1).start_time) == (before, begun)
     cell.report(host, Checkpointed((job, 1, 1), 5))
-    told = cell.state.revision
+    known = cell.state.revision
     cell.report(host, Checkpointed((job, 1, 1), 5))
-    assert (cell.state.revision, cell.state.task(job, 1).checkpoint) == (told, 5)
+    assert (cell.state.revision, cell.state.task(job, 1).checkpoint) == (known, 5)
 
 
 @pytest.mark.statement("AC-1")

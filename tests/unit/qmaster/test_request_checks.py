@@ -96,11 +96,11 @@ def test_a_malformed_predecessor_is_refused(cell: Cell) -> None:
 
 
 @pytest.mark.statement("QM-7")
-def test_suspending_twice_is_told(cell: Cell) -> None:
+def test_suspending_twice_is_reported(cell: Cell) -> None:
     job = cell.submit()
     cell.cycle()
-    told = [cell.ask("change_states", targets=[str(job)], action=action, what="job") for action in ("suspend", "suspend")]
-    assert [answer.status for answer in told] == [0, 0] and "already suspended" in told[1].answers[0][1]
+    outcomes = [cell.ask("change_states", targets=[str(job)], action=action, what="job") for action in ("suspend", "suspend")]
+    assert [answer.status for answer in outcomes] == [0, 0] and "already suspended" in outcomes[1].answers[0][1]
 
 
 def changed(cell: Cell, job: int, **changes: object) -> str:
@@ -208,7 +208,7 @@ def test_a_master_queue_is_for_a_rule_of_allocation_as_for_a_pe(cell: Cell) -> N
 
 
 @pytest.mark.statement("AR-126")
-def test_a_rule_of_allocation_is_checked_when_it_is_said(cell: Cell) -> None:
+def test_a_rule_of_allocation_is_checked_at_submission(cell: Cell) -> None:
     text = "job rejected: the allocation rule (-alloc) is wrong: "
     assert refused(cell, allocation_rule="$nosuch", pe_range="4").startswith(text)
     job = cell.submit()

@@ -1,4 +1,4 @@
-"""Rule-based host groups: members follow what hosts are, with the same c and o as any group (HG-12)."""
+"""Rule-based host groups: members follow the attributes of hosts, with the same c and o as any group (HG-12)."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def test_orphans_and_ambiguity_as_with_any_group(gpus: Cell) -> None:
     job = gpus.submit(hard_queues=["gpu.q"])
     gpus.cycle()
     attribute(gpus, "replace", "exec_host", "h1", "complex_values", "NONE")
-    letters = lambda: instance_state_codes(gpus.state, gpus.state.instances["gpu.q@h1"])  # noqa: E731
-    assert letters() == "o"
+    codes = lambda: instance_state_codes(gpus.state, gpus.state.instances["gpu.q@h1"])  # noqa: E731
+    assert codes() == "o"
     attribute(gpus, "modify", "exec_host", "h1", "complex_values", "gpu=2")
-    assert letters() == ""
+    assert codes() == ""
     gpus.add("host_group", "@other", hostlist="h1")
     attribute(gpus, "modify", "cluster_queue", "gpu.q", "slots", "[@gpu=5],[@other=6]")
-    assert letters() == "c"
+    assert codes() == "c"
     gpus.configure("host_group", "@other", hostlist="h3")
     attribute(gpus, "replace", "exec_host", "h1", "complex_values", "NONE")
     gpus.end(job)

@@ -10,7 +10,7 @@ import pytest
 from gridengine.protocols.gdi.shape_faults import shape_fault
 
 
-class Wish(msgspec.Struct, forbid_unknown_fields=True):
+class Sample(msgspec.Struct, forbid_unknown_fields=True):
     number: Annotated[int, msgspec.Meta(ge=-5, le=5)]
     names: Annotated[list[Annotated[str, msgspec.Meta(max_length=3)]], msgspec.Meta(max_length=2)] = []
     flag: bool = False
@@ -33,7 +33,7 @@ class Wish(msgspec.Struct, forbid_unknown_fields=True):
 )
 def test_each_fault_names_place_and_reason(body: Any, text: str) -> None:
     with pytest.raises(msgspec.ValidationError) as raised:
-        msgspec.json.decode(msgspec.json.encode(body), type=Wish)
+        msgspec.json.decode(msgspec.json.encode(body), type=Sample)
     assert shape_fault(raised.value) == text
 
 
@@ -41,9 +41,9 @@ def test_each_fault_names_place_and_reason(body: Any, text: str) -> None:
 @pytest.mark.parametrize(("body", "text"), [(b"{", "the request is cut off"), (b"nonsense", "the request is no JSON: ")])
 def test_a_body_that_is_no_json_is_reported_as_such(body: bytes, text: str) -> None:
     with pytest.raises(msgspec.DecodeError) as raised:
-        msgspec.json.decode(body, type=Wish)
+        msgspec.json.decode(body, type=Sample)
     assert shape_fault(raised.value).startswith(text)
 
 
-def test_words_of_our_own_stay() -> None:
+def test_messages_of_our_own_stay() -> None:
     assert shape_fault("targets may hold at most 5 names") == "targets may hold at most 5 names"

@@ -15,7 +15,7 @@ TREE = (("Root", 1, "1"), ("default", 10, "NONE"))
 
 @pytest.fixture
 def tree(cell: Cell) -> Cell:
-    """A cell whose only share tree leaf is that of all users, one of whom has used 4 s."""
+    """A cell with one share tree leaf for all users; one user has used 4 s."""
     cell.add("user", "alice")
     nodes = [
         pair
@@ -68,7 +68,7 @@ def test_the_records_come_once_an_interval(tree: Cell) -> None:
 
 @pytest.mark.statement("RP-2")
 @pytest.mark.parametrize("parameters", ["reporting=true", "reporting=true sharelog=0:0:0", "sharelog=0:10:0"])
-def test_none_come_where_none_are_wanted(tree: Cell, parameters: str) -> None:
+def test_no_records_come_where_none_are_requested(tree: Cell, parameters: str) -> None:
     reporting(tree, parameters)
     for _ in range(3):
         tree.pass_time(INTERVAL_S)

@@ -90,10 +90,25 @@ def test_a_host_of_another_cell_does_not_join(cell: Cell, caplog: pytest.LogCapt
     assert joined == ["h1", "h1"]
 
 
-def test_a_host_says_hello_for_itself_alone(service: Service) -> None:
-    said = msgspec.json.encode({"host": "h1", "pid": 1, "incarnation": "x"})
+def test_a_host_sends_hello_for_itself_alone(service: Service) -> None:
+    message = msgspec.json.encode({"host": "h1", "pid": 1, "incarnation": "x"})
     callers = {host: Caller("root", 0, "root", 0, host) for host in ("h1", "h2")}
-    answers = {host: asyncio.run(service.answer("execd_hello", said, caller)) for host, caller in callers.items()}
+    answers = {host: asyncio.run(service.answer("execd_hello", message, caller)) for host, caller in callers.items()}
     assert answers["h1"].status == 0
     assert answers["h2"].answers == [("error", 'denied: "h2" may not send a hello for host "h1"')]
     assert answers["h2"].data is None
+
+
+@pytest.mark.statement("QI-3")
+def test_a_goodbye_stops_its_daemon_and_no_later_daemon(service: Service, cell: Cell) -> None:
+    caller = Caller("root", 0, "root", 0, "h1", daemon=True)
+
+    def say(pid: int, ending: bool) -> bool:
+        body = msgspec.json.encode({"host": "h1", "pid": pid, "incarnation": "x", "ending": ending})
+        assert asyncio.run(service.answer("execd_hello", body, caller)).status == 0
+        return cell.state.hosts["h1"].up
+
+    assert say(2, ending=False)
+    assert say(1, ending=True), "it comes late, of the daemon before"
+    assert not say(2, ending=True)
+    assert service.requests.host_log.was_stopped("h1")

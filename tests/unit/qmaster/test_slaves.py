@@ -1,4 +1,4 @@
-"""Slave tasks of parallel jobs in the qmaster: who may start one where, what hosts are told, how all of it ends."""
+"""Slave tasks of parallel jobs in the qmaster: their permitted users and hosts, the instructions to hosts, and their ends."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def slaves(cell: Cell, job: int) -> list[bool]:
     ],
 )
 def test_invalid_slave_tasks_are_refused(wide: Cell, job: int, changes: dict[str, Any], why: str) -> None:
-    said = {"job_id": job, "host": hosts(wide, job)[1], "command": "hostname", **changes}
-    answer = wide.ask("start_slave", said.pop("user", "alice"), "h1", **said)
+    request = {"job_id": job, "host": hosts(wide, job)[1], "command": "hostname", **changes}
+    answer = wide.ask("start_slave", request.pop("user", "alice"), "h1", **request)
     assert answer.status == 1 and why in answer.answers[0][1]
     assert not slaves(wide, job)
 
@@ -83,13 +83,13 @@ def test_only_with_control_slaves_and_a_pe(wide: Cell) -> None:
 
 
 @pytest.mark.statement("TI-1")
-@pytest.mark.parametrize(("first", "room"), [("FALSE", 2), ("TRUE", 1)])
-def test_no_more_than_the_slots_of_the_host(wide: Cell, first: str, room: int) -> None:
+@pytest.mark.parametrize(("first", "limit"), [("FALSE", 2), ("TRUE", 1)])
+def test_no_more_than_the_slots_of_the_host(wide: Cell, first: str, limit: int) -> None:
     wide.configure("parallel_environment", "wide", job_is_first_task=first)
     job = wide.submit(pe="wide", pe_range="4")
     wide.cycle()
     master, other = hosts(wide, job)
-    keys = [started(wide, job, master) for _ in range(room)]
+    keys = [started(wide, job, master) for _ in range(limit)]
     assert "in use" in inherit(wide, job, master).answers[0][1]
     ended(wide, keys[0])
     started(wide, job, master)
@@ -120,7 +120,7 @@ def test_slaves_do_as_their_master_does(wide: Cell, job: int) -> None:
         wide.deliver()
     wide.ask("delete_jobs", targets=[str(job)])
     wide.deliver()
-    assert sorted(wide.signals, key=lambda told: told[1]) == [
+    assert sorted(wide.signals, key=lambda instructions: instructions[1]) == [
         *((master, (job, 1, 1), command) for command in ("suspend", "run", "kill")),
         *((other, key, command) for command in ("suspend", "run", "kill")),
     ]
@@ -246,14 +246,14 @@ def test_slaves_go_where_most_slots_are_left(wide: Cell) -> None:
     wide.configure("parallel_environment", "wide", allocation_rule="$fill_up", job_is_first_task="FALSE")
     job = wide.submit(pe="wide", pe_range="7", hard=["hostname=h1"])
     wide.cycle()
-    room = dict(wide.placed(job))
-    assert set(room) == {"all.q@h1", "more.q@h1"}
-    begun = [wide.state.task(job, 1).slaves[started(wide, job, "h1")[3]].instance for _ in range(sum(room.values()))]
-    left = dict(room)
+    limit = dict(wide.placed(job))
+    assert set(limit) == {"all.q@h1", "more.q@h1"}
+    begun = [wide.state.task(job, 1).slaves[started(wide, job, "h1")[3]].instance for _ in range(sum(limit.values()))]
+    left = dict(limit)
     for instance in begun:
         assert left[instance] == max(left.values())
         left[instance] -= 1
-    used = sum(room.values())
+    used = sum(limit.values())
     text = f'executing task of job {job} failed: all slots that it was granted on host "h1" are in use ({used} of {used})'
     refused = inherit(wide, job, "h1")
     assert (refused.answers, refused.data) == ([("error", text)], {"in_use": used})
@@ -284,7 +284,7 @@ def test_usage_of_slaves_is_added_to_usage_of_the_master(wide: Cell) -> None:
 
 
 @pytest.mark.statement("TI-5")
-def test_a_second_word_of_the_masters_end_changes_nothing(wide: Cell, job: int) -> None:
+def test_a_second_report_of_the_masters_end_changes_nothing(wide: Cell, job: int) -> None:
     master, other = hosts(wide, job)
     key = started(wide, job, other)
     wide.running.pop((job, 1, 1))

@@ -1,4 +1,4 @@
-"""Acts on many jobs in slices: what they do together, and what each may do at a time (ADR 116)."""
+"""Requests about many jobs in slices: their common result, and the limit of each slice (ADR 116)."""
 
 import asyncio
 from collections import Counter
@@ -162,14 +162,14 @@ def test_many_patterns_are_matched_one_by_one_against_few_names_too(
         ("change_states", {"force": True}),
     ],
 )
-def test_a_refusal_of_the_whole_is_said_once(cell: Cell, name: str, fields: dict[str, Any]) -> None:
+def test_a_refusal_of_the_whole_is_given_once(cell: Cell, name: str, fields: dict[str, Any]) -> None:
     jobs = fill(cell)
     answer = asked(cell, name, msgspec.structs.replace(ACTS[name], targets=jobs, **fields))
     assert answer.status and len(answer.answers) == 1
 
 
 @pytest.mark.parametrize("name", sorted(ACTS.keys() - {"resubmit_jobs", "delete_jobs"}))
-def test_slices_say_what_one_decision_says(cell: Cell, name: str) -> None:
+def test_slices_answer_like_one_decision(cell: Cell, name: str) -> None:
     fill(cell)
     targets = ["nosuch*", "many1*", "7", "9999"]
     request = msgspec.structs.replace(ACTS[name], targets=targets)
@@ -177,10 +177,10 @@ def test_slices_say_what_one_decision_says(cell: Cell, name: str) -> None:
     assert asked(cell, name, request) == whole
 
 
-def test_a_word_that_means_nothing_refuses_all_of_them_before_anything_is_done(cell: Cell) -> None:
+def test_a_malformed_target_refuses_all_of_them_before_anything_is_done(cell: Cell) -> None:
     jobs = fill(cell)
-    for word in ("(", "7x"):
-        answer = asked(cell, "hold_jobs", HoldJobs(targets=[*jobs, word], holds="u"))
+    for token in ("(", "7x"):
+        answer = asked(cell, "hold_jobs", HoldJobs(targets=[*jobs, token], holds="u"))
         assert answer.status == 1 and len(answer.answers) == 1
     assert not any(job.holds for job in cell.state.jobs.values())
 

@@ -13,7 +13,7 @@ import pytest
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import merge_log
-from daemons.runtime.ray_node import NodeInfo
+from daemons.runtime.ray_node import TOO_SLOW, NodeInfo, SlowStartError
 from tests.harness import Cell
 from tests.unit.played_process import PlayedProcess
 
@@ -80,4 +80,27 @@ def test_start_actors_ignores_modules_of_the_working_directory(monkeypatch: pyte
     supervisor = QmasterSupervisor(cell=None, host="m", startup=None)  # type: ignore[arg-type]
     asyncio.run(supervisor._start_actors(NodeInfo("session", "10.0.0.1:6446", "node")))
     assert commands[0][1:4] == ("-P", "-m", "daemons.qmaster.serve.start_actors")
-    assert commands[0][-1] == str(os.getpid()), "it ends with the supervisor"
+    assert commands[0][-2:] == (str(os.getpid()), "100.0"), "it ends with the supervisor"
+
+
+def test_a_start_that_was_too_slow_gets_twice_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    class Slow(PlayedProcess):
+        returncode = TOO_SLOW
+
+        async def communicate(self) -> tuple[bytes, bytes]:
+            return b"", b""
+
+    async def start(*command: str, **_options: object) -> Slow:
+        limits.append(float(command[-1]))
+        return Slow()
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr("daemons.qmaster.serve.supervisor.ray_environment", lambda cell, spec: {})
+    monkeypatch.setattr("daemons.qmaster.serve.supervisor.head_spec", lambda cell, host: None)
+    supervisor = QmasterSupervisor(cell=None, host="m", startup=None)  # type: ignore[arg-type]
+    for _ in range(2):
+        with pytest.raises(SlowStartError, match="did not answer within"):
+            asyncio.run(supervisor._start_actors(NodeInfo("session", "10.0.0.1:6446", "node")))
+    assert limits == [100.0, 210.0]

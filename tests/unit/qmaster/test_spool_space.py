@@ -27,7 +27,7 @@ JOB = {"name": "once", "script_file": "/bin/true", "binary": True, "holds": "u"}
 
 
 def broken(fault: int) -> Callable[..., None]:
-    """What answers with a fault of the system, as the disk does."""
+    """A function that fails with an OSError, as the disk does."""
 
     def answer(*arguments: Any) -> None:
         raise OSError(fault, os.strerror(fault))
@@ -68,7 +68,7 @@ def test_messages_of_sqlite_name_the_host_too(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.statement("SP-3")
-def test_without_room_it_tells_and_changes_nothing_and_then_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_space_it_answers_and_changes_nothing_and_then_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool_space, "LOOK_S", 0.01)
     service = Service(cell.master, IdleCallbacks())
 

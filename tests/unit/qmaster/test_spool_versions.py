@@ -270,8 +270,8 @@ def test_a_torn_snapshot_is_refused(spool: Path, monkeypatch: pytest.MonkeyPatch
     ask(spool, "update snapshot set state=substr(state, 1, length(state) - 9)")
     if steps:
         _two_steps(monkeypatch)
-    assert f"spool {spool}, the snapshot of revision " in (said := refusal(spool))
-    assert "incomplete or truncated stream" in said
+    assert f"spool {spool}, the snapshot of revision " in (message := refusal(spool))
+    assert "incomplete or truncated stream" in message
 
 
 @pytest.mark.parametrize(

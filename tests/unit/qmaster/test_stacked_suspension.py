@@ -1,4 +1,4 @@
-"""Several causes suspend a job at once: it goes on only when the last of them is gone (EX-6, QI-6 to QI-8)."""
+"""Several causes suspend a job at once; the job goes on when the last cause is gone (EX-6, QI-6 to QI-8)."""
 
 from __future__ import annotations
 

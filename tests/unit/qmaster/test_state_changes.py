@@ -1,4 +1,4 @@
-"""qmod: what it says and does to tasks and queue instances, one by one."""
+"""qmod: its answers, and its effects on tasks and queue instances, one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.harness import Cell
 
 @pytest.mark.statement("QM-7", "QM-10")
 @pytest.mark.parametrize(
-    ("target", "action", "user", "said"),
+    ("target", "action", "user", "expected"),
     [
         ("{job}", "suspend", "alice", [("info", "alice - suspended job-array task {job}.1")]),
         ("{job}.1", "unsuspend", "alice", [("info", "alice - job-array task {job}.1 is already unsuspended")]),
@@ -39,12 +39,12 @@ from tests.harness import Cell
         ("99", "suspend", "root", [("error", 'invalid queue or job "99"')]),
     ],
 )
-def test_qmod_answers_for_tasks(cell: Cell, target: str, action: str, user: str, said: list[tuple[str, str]]) -> None:
+def test_qmod_answers_for_tasks(cell: Cell, target: str, action: str, user: str, expected: list[tuple[str, str]]) -> None:
     job = cell.submit(tasks="1-4", task_concurrency=1, rerun=True)
     cell.cycle()
     names = {"job": job, "host": cell.running[(job, 1, 1)]}
     answer = cell.ask("change_states", user, targets=[target.format(**names)], action=action, what="job")
-    assert answer.answers == [(level, text.format(**names)) for level, text in said]
+    assert answer.answers == [(level, text.format(**names)) for level, text in expected]
 
 
 @pytest.mark.statement("QM-10")
@@ -83,7 +83,7 @@ def test_errors_of_single_tasks_are_cleared_alone_or_together(cell: Cell) -> Non
 
 @pytest.mark.statement("QM-5", "QM-6", "QI-4")
 @pytest.mark.parametrize(
-    ("action", "user", "said"),
+    ("action", "user", "expected"),
     [
         ("disable", "alice", 'alice@h1 changed state of "all.q@h1" (disabled)'),
         ("enable", "alice", 'Queue instance "all.q@h1" is already in the specified state: enabled'),
@@ -95,19 +95,19 @@ def test_errors_of_single_tasks_are_cleared_alone_or_together(cell: Cell) -> Non
         ("disable", "root", 'root@h1 changed state of "all.q@h1" (disabled)'),
     ],
 )
-def test_qmod_answers_for_queues(cell: Cell, action: str, user: str, said: str) -> None:
+def test_qmod_answers_for_queues(cell: Cell, action: str, user: str, expected: str) -> None:
     cell.configure("cluster_queue", "all.q", owner_list="alice")
     answer = cell.ask("change_states", user, targets=["all.q@h1"], action=action, what="queue")
-    assert [text for _, text in answer.answers] == [said]
+    assert [text for _, text in answer.answers] == [expected]
 
 
 @pytest.mark.statement("QM-5", "QI-4")
 @pytest.mark.parametrize("action", ["enable", "clear"])
 def test_by_force_a_state_is_set_again(cell: Cell, action: str) -> None:
     forced = {"targets": ["all.q@h1"], "action": action, "what": "queue", "force": True}
-    word = {"enable": "enabled", "clear": "no error"}[action]
+    state = {"enable": "enabled", "clear": "no error"}[action]
     assert cell.admin("change_states", **forced).answers == [
-        ("info", f'root@master forced state change of "all.q@h1" ({word})')
+        ("info", f'root@master forced state change of "all.q@h1" ({state})')
     ]
     answer = cell.ask("change_states", "alice", **forced)
     assert answer.answers == [("error", 'denied: "alice" must be operator to force a state change (-f)')]
@@ -121,7 +121,7 @@ def test_arguments_of_qmod_select_queues_or_jobs(cell: Cell, what: str, found: l
     job = cell.submit()
     cell.cycle()
     answer = cell.admin("change_states", targets=["all.q@h1", str(job)], action="suspend", what=what)
-    assert all(word in text for word, (_, text) in zip(found, answer.answers, strict=True)), answer.answers
+    assert all(state in text for state, (_, text) in zip(found, answer.answers, strict=True)), answer.answers
     assert answer.status == (what != "any")
 
 
@@ -131,8 +131,8 @@ def test_a_task_is_pushed_back_once(cell: Cell) -> None:
     cell.cycle()
     host = cell.running[(job, 1, 1)]
     push = {"action": "reschedule", "what": "job", "targets": [str(job)]}
-    said = [cell.admin("change_states", **push).answers for _ in range(2)]
-    assert said == [
+    expected = [cell.admin("change_states", **push).answers for _ in range(2)]
+    assert expected == [
         [("info", f"root - pushed rescheduling of job {job} on host {host}")],
         [("info", f"job {job} is already being ended")],
     ]

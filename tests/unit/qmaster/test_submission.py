@@ -1,4 +1,4 @@
-"""Submission: what is accepted, what is refused and how it is said."""
+"""Submission: accepted jobs, refusals and their messages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_known_queue_expressions_are_taken(cell: Cell, expression: str) -> None:
 
 @pytest.mark.statement("CX-42", "CX-43", "CX-44", "CX-45")
 @pytest.mark.parametrize(
-    ("fields", "word"),
+    ("fields", "reason"),
     [
         ({"hard": ["nosuch=1"]}, "unknown resource"),
         ({"hard": ["load_avg=1"]}, "not requestable"),
@@ -73,8 +73,8 @@ def test_known_queue_expressions_are_taken(cell: Cell, expression: str) -> None:
         ({"soft": ["slots=2"]}, "slots"),
     ],
 )
-def test_bad_resource_requests_are_refused(cell: Cell, fields: dict[str, object], word: str) -> None:
-    assert word in refusal(cell, **fields)[1]
+def test_bad_resource_requests_are_refused(cell: Cell, fields: dict[str, object], reason: str) -> None:
+    assert reason in refusal(cell, **fields)[1]
 
 
 @pytest.mark.statement("CX-44")
@@ -220,9 +220,9 @@ def test_numbers_that_jobs_have_are_passed_over(cell: Cell) -> None:
     ],
 )
 def test_scripts_that_cannot_be(cell: Cell, fields: dict[str, object], text: str) -> None:
-    status, said = refusal(cell, binary=False, **fields)
+    status, message = refusal(cell, binary=False, **fields)
     assert status == 1
-    assert said == text or "script" in said
+    assert message == text or "script" in message
 
 
 @pytest.mark.statement("SO-25", "SO-27", "SO-11")
@@ -254,7 +254,7 @@ def test_admin_hosts_may_submit_as_submit_hosts_do(cell: Cell, kind: str) -> Non
     assert cell.ask("submit", "alice", "h2", binary=True, script_file="x").status == 0
     assert cell.ask("resubmit_jobs", "alice", "h2", targets=[str(job)]).status == 0
     cell.admin("config_delete", kind="admin_host" if kind == "submit_host" else "submit_host", name="h2")
-    said = [("error", 'denied: host "h2" is neither submit nor admin host')]
-    assert cell.ask("submit", "alice", "h2", binary=True, script_file="x").answers == said
+    message = [("error", 'denied: host "h2" is neither submit nor admin host')]
+    assert cell.ask("submit", "alice", "h2", binary=True, script_file="x").answers == message
     answer = cell.ask("resubmit_jobs", "alice", "h2", targets=[str(job)])
-    assert (answer.status, answer.answers) == (4, said)
+    assert (answer.status, answer.answers) == (4, message)

@@ -36,7 +36,7 @@ def run(cell: Cell, queue: str, host: str = "h1", **fields: Any) -> int:
     return job
 
 
-def letters(cell: Cell, *jobs: int) -> str:
+def codes(cell: Cell, *jobs: int) -> str:
     """Their states: r, S …, or w while they wait."""
     found = []
     for job_id in jobs:
@@ -61,17 +61,17 @@ def test_an_instance_is_suspended_while_enough_slots_are_used(tmp_path: Path) ->
     here.master.subscribers.append(lambda transaction: seen.extend(transaction.events))
     first = run(here, "high")
     assert (instance(here, "low@h1"), instance(here, "mid@h1"), instance(here, "low@h2")) == ("S", "", "")
-    assert letters(here, low, mid, other) == "S r r"
+    assert codes(here, low, mid, other) == "S r r"
     assert InstanceFlagsChanged(["low@h1"], {"subordinated": True}) in seen
     here.deliver()
     assert here.signals[-1][1:] == ((low, 1, 1), "suspend")
     rest = [run(here, "high") for _ in range(3)]
-    assert (instance(here, "mid@h1"), letters(here, mid)) == ("S", "S")
+    assert (instance(here, "mid@h1"), codes(here, mid)) == ("S", "S")
     here.end(rest[0])
     assert (instance(here, "low@h1"), instance(here, "mid@h1")) == ("S", "")
     for job in (first, *rest[1:]):
         here.end(job)
-    assert instance(here, "low@h1") == "" and letters(here, low, mid) == "r r"
+    assert instance(here, "low@h1") == "" and codes(here, low, mid) == "r r"
     assert InstanceFlagsChanged(["low@h1"], {"subordinated": False}) in seen
     here.deliver()
     assert ("h1", (low, 1, 1), "run") in here.signals
@@ -82,10 +82,10 @@ def test_a_subordinated_instance_gets_no_job(tmp_path: Path) -> None:
     here = cell(tmp_path, high="low=1", low="NONE")
     high = run(here, "high")
     low = run(here, "low")
-    assert letters(here, low) == "w"
+    assert codes(here, low) == "w"
     here.end(high)
     here.cycle()
-    assert letters(here, low) == "r"
+    assert codes(here, low) == "r"
 
 
 @pytest.mark.statement("SU-3", "QM-4")
@@ -95,7 +95,7 @@ def test_a_task_suspended_for_another_reason_stays_suspended(tmp_path: Path) -> 
     here.admin("change_states", action="suspend", what="job", targets=[str(low)])
     high = run(here, "high")
     here.end(high)
-    assert letters(here, low) == "s"
+    assert codes(here, low) == "s"
 
 
 @pytest.mark.statement("SU-4", "CQ-10", "QC-33")
@@ -112,7 +112,7 @@ def test_a_change_of_configuration_counts_at_once(tmp_path: Path, how: str) -> N
     here = cell(tmp_path, high="low", low="NONE")
     low, high = run(here, "low"), run(here, "high")
     here.configure("cluster_queue", "high", slots="1")
-    assert letters(here, low) == "S"
+    assert codes(here, low) == "S"
     if how == "list":
         here.configure("cluster_queue", "high", subordinate_list="NONE")
     elif how == "threshold":
@@ -121,10 +121,10 @@ def test_a_change_of_configuration_counts_at_once(tmp_path: Path, how: str) -> N
         here.configure("cluster_queue", "high", slots="2")
     else:
         here.configure("cluster_queue", "high", hostlist="h2")
-        assert instance(here, "high@h1") == "o" and letters(here, low) == "S"
+        assert instance(here, "high@h1") == "o" and codes(here, low) == "S"
         here.end(high)
         assert "high@h1" not in here.state.instances
-    assert letters(here, low) == "r"
+    assert codes(here, low) == "r"
     assert here.state.superiors.keys() <= {"h1", "h2"}
 
 
@@ -133,9 +133,9 @@ def test_subordination_survives_a_restart(tmp_path: Path) -> None:
     here = cell(tmp_path, high="low=1", low="NONE")
     low, high = run(here, "low"), run(here, "high")
     here.restart()
-    assert letters(here, low) == "S"
+    assert codes(here, low) == "S"
     here.end(high)
-    assert letters(here, low) == "r"
+    assert codes(here, low) == "r"
 
 
 # --- slot-wise ---------------------------------------------------------------------------------------------
@@ -146,32 +146,32 @@ def test_subordination_survives_a_restart(tmp_path: Path) -> None:
 def test_example_a(tmp_path: Path, action: str, expected: str) -> None:
     here = cell(tmp_path, a=f"slots=2(b:0:{action})", b="NONE")
     low = [run(here, "b"), run(here, "b")]
-    assert letters(here, *low) == "r r"
+    assert codes(here, *low) == "r r"
     high = run(here, "a")
-    assert letters(here, high, *low) == f"r {expected}"
+    assert codes(here, high, *low) == f"r {expected}"
     assert instance(here, "b@h1") == ""
     here.deliver()
     assert here.signals[-1][2] == "suspend"
     here.end(high)
-    assert letters(here, *low) == "r r"
+    assert codes(here, *low) == "r r"
 
 
 @pytest.mark.statement("SU-8", "SU-11")
 def test_example_b(tmp_path: Path) -> None:
     here = cell(tmp_path, a="slots=2(b:1,c:2)", b="NONE", c="NONE")
     a, c, b = run(here, "a"), run(here, "c"), run(here, "b")
-    assert letters(here, a, b, c) == "r r S"
+    assert codes(here, a, b, c) == "r r S"
 
 
 @pytest.mark.statement("SU-12", "SU-13")
 def test_example_c(tmp_path: Path) -> None:
     here = cell(tmp_path, a="slots=2(b)", b="slots=2(c)", c="NONE")
     b, c, d = run(here, "b"), run(here, "c"), run(here, "c")
-    assert letters(here, b, c, d) == "r r S"
+    assert codes(here, b, c, d) == "r r S"
     a = run(here, "a")
-    assert letters(here, a, b, c, d) == "r r S S"
+    assert codes(here, a, b, c, d) == "r r S S"
     here.end(b)
-    assert letters(here, a, c, d) == "r r S"
+    assert codes(here, a, c, d) == "r r S"
 
 
 @pytest.mark.statement("SU-12", "SU-13")
@@ -179,12 +179,12 @@ def test_example_d(tmp_path: Path) -> None:
     lists = {"a": "slots=4(b,c)", "b": "slots=2(d)", "c": "slots=3(e,f)", "f": "slots=1(g)"}
     here = cell(tmp_path, **lists, d="NONE", e="NONE", g="NONE")
     g, f = run(here, "g"), run(here, "f")
-    assert letters(here, g, f) == "S r"
+    assert codes(here, g, f) == "S r"
     e, d = run(here, "e"), run(here, "d")
     c, b = run(here, "c"), run(here, "b")
-    assert letters(here, g, f, e, d, c, b) == "S r r S r r"
+    assert codes(here, g, f, e, d, c, b) == "S r r S r r"
     here.end(e)
-    assert letters(here, g, f, d, c, b) == "S r r r r"
+    assert codes(here, g, f, d, c, b) == "S r r r r"
 
 
 @pytest.mark.statement("SU-14")
@@ -193,24 +193,24 @@ def test_exactly_one_is_released_for_a_free_slot(tmp_path: Path) -> None:
     c, d = run(here, "c"), run(here, "c")
     b = run(here, "b")
     high = [run(here, "a") for _ in range(3)]
-    assert letters(here, b, c, d, *high) == "S S S r r r"
+    assert codes(here, b, c, d, *high) == "S S S r r r"
     here.end(high[0])
-    assert letters(here, b, c, d) == "r S S"
+    assert codes(here, b, c, d) == "r S S"
     here.end(high[1])
-    assert letters(here, b, c, d) == "r r S"
+    assert codes(here, b, c, d) == "r r S"
 
 
 @pytest.mark.statement("SU-15")
-def test_suspension_by_hand_makes_room(tmp_path: Path) -> None:
+def test_suspension_by_hand_frees_slots(tmp_path: Path) -> None:
     here = cell(tmp_path, a="slots=2(b)", b="NONE")
     b, c, a = run(here, "b"), run(here, "b"), run(here, "a")
-    assert letters(here, b, c, a) == "r S r"
+    assert codes(here, b, c, a) == "r S r"
     here.admin("change_states", action="suspend", what="job", targets=[str(b)])
-    assert letters(here, b, c, a) == "s r r"
+    assert codes(here, b, c, a) == "s r r"
     here.admin("change_states", action="unsuspend", what="job", targets=[str(b)])
-    assert letters(here, b, c, a) == "r S r"
+    assert codes(here, b, c, a) == "r S r"
     here.admin("change_states", action="suspend", what="queue", targets=["a@h1"])
-    assert letters(here, b, c, a) == "r r S"
+    assert codes(here, b, c, a) == "r r S"
 
 
 @pytest.mark.statement("SU-15")
@@ -218,11 +218,11 @@ def test_slot_trees_follow_the_configuration(tmp_path: Path) -> None:
     here = cell(tmp_path, a="slots=2(b)", b="NONE")
     b, c, a = run(here, "b"), run(here, "b"), run(here, "a")
     here.configure("cluster_queue", "a", subordinate_list="slots=3(b)")
-    assert letters(here, b, c, a) == "r r r"
+    assert codes(here, b, c, a) == "r r r"
     here.configure("cluster_queue", "a", subordinate_list="slots=1(b)")
-    assert letters(here, b, c, a) == "S S r"
+    assert codes(here, b, c, a) == "S S r"
     here.configure("cluster_queue", "a", subordinate_list="NONE")
-    assert letters(here, b, c, a) == "r r r" and not any(i.preempted for i in here.state.instances.values())
+    assert codes(here, b, c, a) == "r r r" and not any(i.preempted for i in here.state.instances.values())
 
 
 @pytest.mark.statement("SU-16", "QI-9")
@@ -231,15 +231,15 @@ def test_a_queue_that_others_leave_no_slot_is_preempted(tmp_path: Path) -> None:
     high = [run(here, "a"), run(here, "b")]
     assert (instance(here, "a@h1"), instance(here, "b@h1"), instance(here, "c@h1")) == ("", "", "P")
     waiting = run(here, "c")
-    assert letters(here, waiting) == "w"
+    assert codes(here, waiting) == "w"
     reasons = explain(here.state, here.state.jobs[waiting], here.now)
     assert 'queue instance "c@h1" dropped because its slots are taken by superordinate queues' in [r.text for r in reasons]
     high.append(run(here, "a"))
-    assert instance(here, "b@h1") == "P" and letters(here, high[1]) == "S"
+    assert instance(here, "b@h1") == "P" and codes(here, high[1]) == "S"
     here.end(high[0])
     here.end(high[2])
     here.cycle()
-    assert letters(here, high[1], waiting) == "r r" and instance(here, "c@h1") == ""
+    assert codes(here, high[1], waiting) == "r r" and instance(here, "c@h1") == ""
 
 
 @pytest.mark.statement("SU-2", "SU-7")
@@ -247,7 +247,7 @@ def test_hosts_do_not_count_each_other(tmp_path: Path) -> None:
     here = cell(tmp_path, a="slots=1(b)", b="NONE")
     b = run(here, "b", "h2")
     run(here, "a", "h1")
-    assert letters(here, b) == "r"
+    assert codes(here, b) == "r"
 
 
 @pytest.mark.statement("SU-7", "SU-14")
@@ -256,34 +256,34 @@ def test_parallel_tasks_count_by_slots_and_are_decided_on_at_their_master(tmp_pa
     wide = here.submit(hard_queues=["b"], pe="mpi", pe_range="6")
     here.cycle()
     assert sum(slots for _, slots in here.placed(wide)) == 6
-    assert letters(here, wide) == "S"
+    assert codes(here, wide) == "S"
     here.configure("cluster_queue", "a", subordinate_list="slots=4(b)")
-    assert letters(here, wide) == "r"
+    assert codes(here, wide) == "r"
     master, other = (name.partition("@")[2] for name, _ in here.placed(wide))
     narrow = run(here, "a", other)
-    assert letters(here, wide, narrow) == "r r"
+    assert codes(here, wide, narrow) == "r r"
     more = [run(here, "a", other) for _ in range(2)]
-    assert letters(here, wide, *more) == "r r r"  # its master is elsewhere
+    assert codes(here, wide, *more) == "r r r"  # its master is elsewhere
     first = run(here, "a", master)
-    assert letters(here, wide) == "S"
+    assert codes(here, wide) == "S"
     here.end(first)
-    assert letters(here, wide) == "S"  # it fits at its master, but not beside the others
+    assert codes(here, wide) == "S"  # it fits at its master, but not beside the others
     for job in (narrow, *more):
         here.end(job)
-    assert letters(here, wide) == "r"
+    assert codes(here, wide) == "r"
 
 
 @pytest.mark.statement("SU-14")
 def test_a_task_that_runs_again_is_free(tmp_path: Path) -> None:
     here = cell(tmp_path, a="slots=1(b)", b="NONE")
     b, a = run(here, "b", rerun=True), run(here, "a")
-    assert letters(here, a, b) == "r S"
+    assert codes(here, a, b) == "r S"
     here.admin("change_states", action="reschedule", what="job", targets=[str(b)])
     here.end(b)
     assert not here.state.jobs[b].tasks[1].suspensions
     here.end(a)
     here.cycle()
-    assert letters(here, b) == "Rr"
+    assert codes(here, b) == "Rr"
 
 
 def test_cells_without_subordinates_pay_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A transaction is all or none, in memory as on disk: one that cannot be applied, a bug, leaves nothing behind."""
+"""A transaction is all or none, in memory and on disk: a transaction that cannot be applied, by a bug, leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def broken(job: int) -> list[AnyEvent]:
 
 
 def derived(cell: Cell) -> dict[str, object]:
-    """What the state derives, and what no snapshot has."""
+    """Data derived from the state, and data in no snapshot."""
     state = cell.state
     used = {name: state.slots_used(name) for name in state.instances}
     return {
@@ -36,7 +36,7 @@ def derived(cell: Cell) -> dict[str, object]:
 
 
 def busy(cell: Cell) -> int:
-    """A running job with usage, and one that waits for it, which is returned; load and priorities are known."""
+    """A running job with usage, and a job that waits for it, which is returned; load and priorities are known."""
     running = cell.submit(name="running")
     cell.cycle()
     key = next(iter(cell.running))
@@ -76,7 +76,7 @@ def test_the_cell_goes_on_after_it(cell: Cell) -> None:
 
 
 def test_consequences_by_rule_belong_to_the_transaction(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of the configuration is taken back when what it entails cannot be found out."""
+    """A change of the configuration is undone when its consequences cannot be computed."""
     snapshot, revision = cell.state.snapshot(), cell.state.revision
 
     def fails(*_arguments: object) -> list[AnyEvent]:
@@ -89,7 +89,7 @@ def test_consequences_by_rule_belong_to_the_transaction(cell: Cell, monkeypatch:
     assert not cell.master.pending
 
 
-def test_every_change_of_a_configuration_but_the_last_tells_that_more_follow(cell: Cell) -> None:
+def test_every_change_of_a_configuration_but_the_last_marks_that_more_follow(cell: Cell) -> None:
     proposal = Proposal(cell.state)
     for user in ("alice", "bob"):
         proposal.set_attributes("user", user, KINDS["user"].template(user).attributes())
@@ -100,7 +100,7 @@ def test_every_change_of_a_configuration_but_the_last_tells_that_more_follow(cel
 
 
 def test_an_ended_job_keeps_the_priority_that_it_had(cell: Cell) -> None:
-    """The journal does not have it, so what is read again would show another."""
+    """The journal does not have it, so a reload would give another state."""
     job = cell.submit()
     cell.cycle()
     cell.end(job)

@@ -80,7 +80,7 @@ def test_without_log_consumables_those_in_report_variables_are_written(
 
 
 @pytest.mark.statement("RP-1")
-def test_load_values_are_written_as_numbers_when_a_host_says_them(cell: Cell) -> None:
+def test_load_values_are_written_as_numbers_when_a_host_reports_them(cell: Cell) -> None:
     reporting(cell)
     cell.configure("exec_host", "h1", report_variables="np_load_avg,mem_free,arch,swap_free")
     for host in ("h1", "h2"):
@@ -88,7 +88,7 @@ def test_load_values_are_written_as_numbers_when_a_host_says_them(cell: Cell) ->
     assert records(cell, "host") == [["host", "h1", "X", "arch=lx-amd64,mem_free=1024.000000,np_load_avg=0.500000"]]
 
 
-def test_a_host_that_says_nothing_of_these_values_is_not_written(cell: Cell) -> None:
+def test_a_host_that_reports_none_of_these_values_is_not_written(cell: Cell) -> None:
     reporting(cell)
     cell.configure("exec_host", "h1", report_variables="np_load_avg")
     cell.report("h1", Load(cell.now, {"mem_free": "1.000K"}, incarnation="boot1"))

@@ -1,4 +1,4 @@
-"""qresub where a server verifier is configured: it checks the copy as a submission, and its verdict counts."""
+"""qresub with a server verifier, which checks the copy like a submission."""
 
 import asyncio
 from typing import Any
@@ -32,8 +32,8 @@ def copy(cell: Cell, verifier: Verifier, *targets: str, caller: Caller = ALICE) 
     async def carry(name: str, request: Any, caller: Caller, receipt: Any) -> Answer:
         return cell.master.handle(name, request, caller)
 
-    wish = ResubmitJobs(list(targets), "u")
-    answer = asyncio.run(verified_copies(cell.master, verifier, carry, wish, caller))  # type: ignore[arg-type]
+    body = ResubmitJobs(list(targets), "u")
+    answer = asyncio.run(verified_copies(cell.master, verifier, carry, body, caller))  # type: ignore[arg-type]
     cell.master.flush()
     return answer
 
@@ -46,8 +46,8 @@ def test_the_copy_is_what_the_verifier_made_of_it(cell: Cell) -> None:
     answer = copy(cell, verifier, str(job))
     made = cell.state.jobs[job + 1]
     assert answer.answers == [("info", f'Your job-array {made.id}.1-3:1 ("new") has been submitted')]
-    wish, owner, number = verifier.asked[0]
-    assert (number, owner.user, wish.holds, wish.hard, wish.environment) == (made.id, "alice", "u", ["h_rt=60"], {"A": "1"})
+    body, owner, number = verifier.asked[0]
+    assert (number, owner.user, body.holds, body.hard, body.environment) == (made.id, "alice", "u", ["h_rt=60"], {"A": "1"})
     assert (made.name, made.priority, list(made.holds), made.submit_host) == ("new", -5, [1], "h2")
     assert cell.master.payload(made.id) == cell.master.payload(job)
 

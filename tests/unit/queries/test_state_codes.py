@@ -1,4 +1,4 @@
-"""State codes and their order, for tasks and for queue instances. The orders are those of the real 8.1.9."""
+"""State codes and their order, for tasks and for queue instances. The orders of the codes come from the real 8.1.9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands of reservations answer, for tests that ask for one or the other."""
+"""The outcomes of reservation commands, for tests that expect one outcome."""
 
 from __future__ import annotations
 

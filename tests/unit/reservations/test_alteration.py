@@ -1,4 +1,4 @@
-"""qralter: what of a granted reservation may change, and when it is refused as a whole."""
+"""qralter: the permitted changes of a granted reservation, and the refusals of a whole change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def alter(cell: ReservingCell, number: int, user: str = "alice", **changes: Any)
 
 
 @pytest.mark.statement("AR-125", "AR-120")
-def test_the_window_moves_grows_and_shrinks_where_there_is_room(tmp_path: Path) -> None:
+def test_the_window_moves_grows_and_shrinks_where_slots_are_free(tmp_path: Path) -> None:
     cell = ReservingCell(tmp_path, hosts=1, slots=1)
     number, other = cell.qrsub(at=100, duration=100), cell.qrsub(at=300, duration=100)
     now = cell.now

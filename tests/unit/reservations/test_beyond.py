@@ -81,7 +81,7 @@ def test_find_lists_windows_and_takes_none(shell: Shell, cell: ReservingCell) ->
 
 
 @pytest.mark.statement("AR-18")
-def test_the_report_says_who_holds_what_until_when(shell: Shell, cell: ReservingCell) -> None:
+def test_the_report_names_holder_amount_and_end(shell: Shell, cell: ReservingCell) -> None:
     cell.configure("host_group", "@allhosts", hostlist="h1")
     cell.configure("cluster_queue", "all.q", slots="2")
     cell.submit(hard=["h_rt=60"])
@@ -220,8 +220,8 @@ def test_a_lost_share_is_moved_to_a_sound_host(tmp_path: Path) -> None:
     cell.master.post = posted.extend
     cell.master.lose_host("h1")
     cell.tick()
-    told = [letter for letter in posted if letter.subject == f"Advance Reservation {number} has moved"]
-    assert [letter.recipients for letter in told] == [("alice",)] and "all.q@h4=2" in str(told[0].body)
+    mails = [message for message in posted if message.subject == f"Advance Reservation {number} has moved"]
+    assert [message.recipients for message in mails] == [("alice",)] and "all.q@h4=2" in str(mails[0].body)
     assert cell.granted(number) == {"all.q@h4": 2, "all.q@h2": 2, "all.q@h3": 2}
     assert cell.ar(number).state == "r"
     assert cell.ar(stays).state == "W"
@@ -297,7 +297,7 @@ def test_slots_by_an_allocation_rule_without_a_pe(shell: Shell, cell: ReservingC
         ("-heal y -l h=h1", "its request hostname=h1 leaves no other host"),
     ],
 )
-def test_a_reservation_with_a_lost_host_says_what_becomes_of_it(
+def test_a_reservation_with_a_lost_host_shows_its_future(
     shell: Shell, cell: ReservingCell, options: str, way_out: str
 ) -> None:
     number = granted(shell(f"qrsub -d 3600 -pe mpi 12 {options}" if "-l" not in options else f"qrsub -d 3600 {options}"))

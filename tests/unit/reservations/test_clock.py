@@ -1,4 +1,4 @@
-"""Reservations and what clocks do: summer time, leap days, a clock that is set, and many that are over."""
+"""Reservations and clocks: summer time, leap days, a clock that is set, and many ended reservations."""
 
 from __future__ import annotations
 

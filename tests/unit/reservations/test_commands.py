@@ -15,7 +15,7 @@ from tests.unit.reservations.conftest import ReservingCell
 from tests.unit.reservations.outcomes import granted, refused
 
 START = time.mktime((2027, 1, 11, 10, 0, 0, 0, 0, -1))
-"""11 January 2027 at 10:00: the day before that of the specification's examples."""
+"""11 January 2027 at 10:00: the day before the day of the specification's examples."""
 SCHEMA = etree.XMLSchema(etree.parse(str(Path(__file__).parents[2] / "data" / "qrstat.xsd")))
 RULE = "-" * 90
 
@@ -94,7 +94,7 @@ def test_invalid_commands_are_reported_and_reserve_nothing(shell: Shell, options
 
 @pytest.mark.statement("AR-23")
 @pytest.mark.parametrize("arguments", ["", "-d 10 stray", "-d 10 -zz"])
-def test_a_call_that_cannot_be_meant_so_gets_the_usage(shell: Shell, arguments: str) -> None:
+def test_a_malformed_call_gets_the_usage(shell: Shell, arguments: str) -> None:
     error = refused(shell(f"qrsub {arguments}"))
     assert error.splitlines()[1] == 'usage: qrsub [options]; "qrsub -help" lists the options'
 
@@ -266,7 +266,7 @@ def test_the_range_of_slots_as_the_original_shows_it(shell: Shell, asked: str, s
 
 
 @pytest.mark.statement("AR-59", "AR-112")
-def test_explain_says_what_is_wrong(shell: Shell, cell: ReservingCell) -> None:
+def test_explain_names_the_faults(shell: Shell, cell: ReservingCell) -> None:
     granted(shell("qrsub -d 100 -l h=h1"))
     shell.as_root("qmod -d all.q@h1")
     cell.tick()

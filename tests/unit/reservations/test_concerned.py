@@ -1,4 +1,4 @@
-"""A change of the configuration looks at the reservations that it can touch, and at no others: there may be thousands."""
+"""A change of the configuration examines only the reservations that it can affect: there may be thousands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ON_H1, ON_H2, PARALLEL, BY_GROUP = 1, 2, 3, 4
 
 @pytest.fixture
 def looked_at(cell: ReservingCell, monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """Four reservations; the numbers of those that were looked at."""
+    """Four reservations; the numbers of the examined reservations."""
     for number in (1, 2):
         cell.add("calendar", f"cal{number}", calendar_name=f"cal{number}", year="NONE", week="NONE")
         cell.add("cluster_queue", f"q{number}.q", hostlist=f"h{number}", calendar=f"cal{number}")

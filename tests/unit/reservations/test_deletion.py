@@ -1,4 +1,4 @@
-"""qrdel: which reservations a target and a series mean, and what becomes of the others."""
+"""qrdel: the reservations of a target and of a series, and the fate of all other reservations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gridengine.protocols.gdi.requests import Answer
 from tests.unit.reservations.conftest import ReservingCell
 
 
-def said(answer: Answer) -> list[str]:
+def texts(answer: Answer) -> list[str]:
     return [text for _, text in answer.answers]
 
 
@@ -16,7 +16,7 @@ def said(answer: Answer) -> list[str]:
 def test_a_deletion_of_all_reservations_deletes_only_the_callers_own(cell: ReservingCell) -> None:
     cell.admin("change_users", verb="add", users=["bob"], lists=["arusers"])
     strange, own = cell.qrsub("bob", name="same"), cell.qrsub(name="same")
-    assert said(cell.qdel_ar("sa*", users=["*"])) == [
+    assert texts(cell.qdel_ar("sa*", users=["*"])) == [
         f'alice - you do not have the necessary privileges to delete the advance_reservation "{strange}"',
         f"alice has deleted advance_reservation {own}",
     ]
@@ -25,7 +25,7 @@ def test_a_deletion_of_all_reservations_deletes_only_the_callers_own(cell: Reser
 
 def test_a_reservation_of_no_series_goes_alone(cell: ReservingCell) -> None:
     first, second = cell.qrsub(at=100, duration=60), cell.qrsub(at=300, duration=60)
-    assert said(cell.qdel_ar(first, series=True)) == [f"alice has deleted advance_reservation {first}"]
+    assert texts(cell.qdel_ar(first, series=True)) == [f"alice has deleted advance_reservation {first}"]
     assert list(cell.state.reservations) == [second]
 
 
@@ -35,8 +35,8 @@ def test_pending_jobs_inside_are_deleted_and_running_jobs_are_killed(cell: Reser
     job = cell.submit(ar=number, tasks="1-3", task_concurrency=1)
     cell.cycle()
     cell.qdel_ar(number)
-    told = [(line.task, line.event, line.cause) for line in cell.master.job_history(job, 2)]
-    assert told == [
+    history = [(line.task, line.event, line.cause) for line in cell.master.job_history(job, 2)]
+    assert history == [
         (0, "PendingTasksDeleted", "tasks 2,3, by alice@h1"),
         (1, "TaskDeletionRequested", "by alice@h1"),
     ]

@@ -1,4 +1,4 @@
-"""Reservations at their edges: moments that just fit or just do not, what single changes touch, the order of what ends."""
+"""Reservations at their limits: times that just fit or just do not, the effects of single changes, the order of ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gridengine.protocols.gdi.requests import Answer
 from tests.unit.reservations.conftest import ReservingCell
 
 
-def said(answer: Answer) -> list[str]:
+def texts(answer: Answer) -> list[str]:
     return [text for _, text in answer.answers]
 
 
@@ -42,7 +42,7 @@ def alter(cell: ReservingCell, number: int, **changes: Any) -> Answer:
 def test_a_window_begins_now_at_the_earliest_and_ends_after_that(
     cell: ReservingCell, times: dict[str, float], text: str
 ) -> None:
-    assert said(cell.request(**times)) == [text or "Your advance reservation 1 has been granted"]
+    assert texts(cell.request(**times)) == [text or "Your advance reservation 1 has been granted"]
 
 
 @pytest.mark.statement("AR-125", "AR-5", "AR-7")
@@ -61,7 +61,7 @@ def test_a_window_begins_now_at_the_earliest_and_ends_after_that(
 )
 def test_a_changed_window_is_one_that_could_be_reserved(cell: ReservingCell, changes: dict[str, float], text: str) -> None:
     number = cell.qrsub(at=100, duration=50)
-    [answered] = said(alter(cell, number, **changes))
+    [answered] = texts(alter(cell, number, **changes))
     assert answered == text if text else answered.startswith(f"modified advance_reservation {number}")
 
 
@@ -70,10 +70,10 @@ def test_a_reservation_that_has_begun_keeps_its_start_and_ends_later_than_now(ce
     number = cell.qrsub(duration=100)
     cell.wait(50)
     began = cell.ar(number).start_time
-    assert said(alter(cell, number, until=0)) == ["end time is in the past"]
+    assert texts(alter(cell, number, until=0)) == ["end time is in the past"]
     assert alter(cell, number, start_time=began, until=200).status == 0, "the same start is none that changes"
     text = f"denied: advance_reservation {number} has started, its start time cannot change"
-    assert said(alter(cell, number, at=10)) == [text]
+    assert texts(alter(cell, number, at=10)) == [text]
     assert (cell.ar(number).start_time, cell.ar(number).end_time) == (began, cell.now + 200)
 
 
@@ -110,7 +110,7 @@ def test_the_longest_job_that_fits(cell: ReservingCell, at: int, limit: int | st
     number = cell.qrsub(at=max(at, 0), duration=100)
     cell.wait(max(0, -at))
     answer = cell.ask("submit", binary=True, script_file="x", ar=number, hard=[f"h_rt={limit}"])
-    assert said(answer)[:1] == ([text] if text else [])
+    assert texts(answer)[:1] == ([text] if text else [])
 
 
 @pytest.mark.statement("AR-55", "AR-104", "AR-105")
@@ -128,7 +128,7 @@ def test_forced_ends_come_in_the_order_of_tasks(cell: ReservingCell) -> None:
     order = list(cell.state.jobs[job].tasks)
     assert order != sorted(order) and cell.state.task(job, 3).status == "pending"
     answer = cell.qdel_ar(number, force=True)
-    assert said(answer) == [f"alice has deleted advance_reservation {number}"]
+    assert texts(answer) == [f"alice has deleted advance_reservation {number}"]
     assert job not in cell.state.jobs and number not in cell.state.reservations
     killed = [(record[35], record[11], record[12]) for record in cell.records(job) if record[11] == "37"]
     assert killed == [(str(task), "37", "137") for task in (1, 2, 4, 5)]
@@ -141,7 +141,7 @@ def test_a_task_in_deletion_is_not_deleted_again_with_its_reservation(cell: Rese
     cell.cycle()
     cell.ask("delete_jobs", targets=[str(job)])
     deleted_by = cell.state.task(job, 1).deleted_by
-    assert said(cell.qdel_ar(number)) == [f"alice has registered the advance_reservation {number} for deletion"]
+    assert texts(cell.qdel_ar(number)) == [f"alice has registered the advance_reservation {number} for deletion"]
     assert cell.state.task(job, 1).deleted_by == deleted_by
     cell.end(job, exit_status=137)
     cell.tick()
@@ -153,7 +153,7 @@ def test_a_refusal_for_a_reservation_does_not_stop_the_deletion_of_the_next(cell
     cell.admin("change_users", verb="add", users=["bob"], lists=["arusers"])
     strange, own = cell.qrsub("bob"), cell.qrsub()
     text = f'alice - you do not have the necessary privileges to delete the advance_reservation "{strange}"'
-    assert said(cell.qdel_ar(strange, 77, own, own)) == [
+    assert texts(cell.qdel_ar(strange, 77, own, own)) == [
         text, 'denied: advance_reservation "77" does not exist', f"alice has deleted advance_reservation {own}",
         f'denied: advance_reservation "{own}" does not exist',
     ]
@@ -175,7 +175,7 @@ def test_a_refusal_for_a_reservation_does_not_stop_the_deletion_of_the_next(cell
 )
 def test_users_and_ids_select_the_reservations_to_delete(cell: ReservingCell, fields: dict[str, list[str]], text: str) -> None:
     cell.qrsub()
-    assert said(cell.ask("delete_reservations", **fields)) == [text]
+    assert texts(cell.ask("delete_reservations", **fields)) == [text]
 
 
 @pytest.mark.statement("AR-26", "AR-101")
@@ -187,7 +187,7 @@ def test_reservations_are_made_and_deleted_on_submit_and_admin_hosts(cell: Reser
     assert (reserve().status, delete().status) == (0, 0)
     cell.admin("config_delete", kind="admin_host" if kind == "submit_host" else "submit_host", name="h2")
     for ask in (reserve, delete):
-        assert said(ask()) == ['denied: host "h2" is neither submit nor admin host']
+        assert texts(ask()) == ['denied: host "h2" is neither submit nor admin host']
 
 
 def test_the_rest_of_a_series_goes_with_one_of_it(cell: ReservingCell) -> None:
@@ -195,7 +195,7 @@ def test_the_rest_of_a_series_goes_with_one_of_it(cell: ReservingCell) -> None:
     other = cell.qrsub(at=100, duration=60)
     single = cell.qrsub(at=3 * 86400, duration=60)
     answer = cell.qdel_ar(2, series=True)
-    assert said(answer) == [f"alice has deleted advance_reservation {number}" for number in (2, 3)]
+    assert texts(answer) == [f"alice has deleted advance_reservation {number}" for number in (2, 3)]
     assert sorted(cell.state.reservations) == [1, other, single]
     cell.qdel_ar(1)
     assert sorted(cell.state.reservations) == [other, single]
@@ -210,7 +210,7 @@ def test_a_series_counts_as_many_as_it_has(cell: ReservingCell, limit: int, coun
     assert len(cell.state.reservations) == (count if granted else 0)
     if not granted:
         text = f"denied: the limit of {limit} advance reservations (max_advance_reservations) is reached"
-        assert (answer.status, said(answer)) == (25, [text])
+        assert (answer.status, texts(answer)) == (25, [text])
 
 
 @pytest.mark.statement("AR-82", "AR-70")
@@ -225,7 +225,7 @@ def test_a_broken_guard_names_three_of_many_changes(cell: ReservingCell) -> None
 
     groups = [change("host_group", name, hostlist="h2") for name in ("@a", "@b", "@c")]
     answer = cell.admin("config_change", changes=[*groups, change("cluster_queue", "all.q", slots="0")])
-    assert said(answer) == [
+    assert texts(answer) == [
         'denied: changing host group "@a" and host group "@b" and host group "@c" would break '
         f"advance reservation {number}: 1 of slots are reserved at all.q@h1"
     ]
@@ -240,7 +240,7 @@ def test_only_what_a_reservation_has_is_guarded(cell: ReservingCell) -> None:
     first, second = cell.qrsub(hard=["lic=3"], at=100), cell.qrsub(hard=["lic=4"], at=100)
     text = "denied: changing exechost \"global\" would break advance reservation {}: 7 of lic are reserved at global"
     answer = cell.configure("exec_host", "global", complex_values="lic=6,spare=1")
-    assert said(answer) == [text.format(first)]
+    assert texts(answer) == [text.format(first)]
     assert cell.configure("exec_host", "global", complex_values="lic=7,spare=0").status == 0
     row = {**cell.state.kind("complex")["lic"], "urgency": "9"}
     answer = cell.admin("config_add", kind="complex", name="lic", attributes=[(a, v, 1) for a, v in row.items()])
@@ -281,7 +281,7 @@ def test_reservations_outside_a_window_do_not_count(cell: ReservingCell) -> None
         cell.qrsub(at=at, duration=100, pe="wide", pe_range=str(slots), hard_queues=["all.q@h1"])
     cell.qdel_ar(1)
     answer = cell.configure("cluster_queue", "all.q", slots="2")
-    assert said(answer) == [
+    assert texts(answer) == [
         'denied: changing cluster queue "all.q" would break advance reservation 3: 4 of slots are reserved at all.q@h1'
     ]
     cell.qdel_ar(3)
@@ -302,10 +302,10 @@ def test_a_report_names_only_who_waits_for_that_place_in_that_time(tmp_path: Pat
     cell.qrsub(at=400, duration=100, hard_queues=["all.q@h1"])
 
     def holders(host: str, at: int, duration: int) -> list[str]:
-        """Who is named, but for those who run."""
-        lines = said(cell.request(at=at, duration=duration, verify="v", hard_queues=[f"all.q@{host}"]))
+        """The jobs that the report names, without running jobs."""
+        lines = texts(cell.request(at=at, duration=duration, verify="v", hard_queues=[f"all.q@{host}"]))
         found = [line.partition(" is held by ")[2].partition(" until ")[0] for line in lines if " is held by " in line]
-        return [who for who in found if not who.startswith("job")]
+        return [holder for holder in found if not holder.startswith("job")]
 
     assert holders("h1", 200, 50) == ["waiting job 3 (-R y)"]
     assert holders("h1", 50, 51) == ["waiting job 3 (-R y)"]

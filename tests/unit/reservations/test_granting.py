@@ -1,4 +1,4 @@
-"""Where an advance reservation gets its slots, and what it keeps away."""
+"""The slots of an advance reservation, and the jobs that it excludes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_running_jobs_block_reservations_for_as_long_as_they_may_run(tmp_path: P
 
 @pytest.mark.statement("AR-40")
 def test_a_reservation_stops_no_running_job_and_names_the_one_that_keeps_it(tmp_path: Path) -> None:
-    """The decision about AR-127, adr/0081: reservations keep away from jobs without limit; they do not preempt them."""
+    """The decision about AR-127, adr/0081: reservations do not start beside jobs without a limit, and do not preempt them."""
     cell = ReservingCell(tmp_path, hosts=1, slots=1)
     job = cell.submit(rerun=True)
     cell.cycle()
@@ -76,8 +76,8 @@ def test_a_reservation_stops_no_running_job_and_names_the_one_that_keeps_it(tmp_
     assert before
     assert cell.refused(at=60, duration=10) == "advance_reservation: no suitable queues"
     answer = cell.request(at=60, duration=10, verify="v")
-    said = [text for _, text in answer.answers]
-    assert f'queue instance "all.q@h1" is held by job {job} forever: it has no run time limit' in said
+    texts = [text for _, text in answer.answers]
+    assert f'queue instance "all.q@h1" is held by job {job} forever: it has no run time limit' in texts
     assert answer.status == 1
     cell.wait(120)
     cell.cycle()

@@ -1,4 +1,5 @@
-"""Guards at their edges: complexes, several queues and hosts, groups by rule, orphans, and whose amounts count when."""
+"""Guards at their limits: complexes, several queues and hosts, groups by rule, orphans, and the amounts that count at each
+time."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ from gridengine.protocols.gdi.requests import Answer
 from tests.unit.reservations.conftest import ReservingCell
 
 
-def said(answer: Answer) -> list[str]:
+def texts(answer: Answer) -> list[str]:
     return [text for _, text in answer.answers]
 
 
 @pytest.fixture
 def wide(cell: ReservingCell) -> ReservingCell:
-    """A cell with a PE that takes any number of slots on one host, and one that takes one of each host."""
+    """A cell with a PE that takes any number of slots on one host, and a PE that takes one slot of each host."""
     for name, rule in (("wide", "$pe_slots"), ("thin", "1")):
         cell.add("parallel_environment", name, pe_name=name, slots="99", allocation_rule=rule)
     cell.configure("cluster_queue", "all.q", pe_list="wide thin")
@@ -27,7 +28,7 @@ def test_a_complex_stays_as_it_is_where_a_reservation_names_it(cell: ReservingCe
         cell.complex(f"{name} INT <= YES YES 0")
     cell.configure("exec_host", "global", complex_values="lic=9")
     number = cell.qrsub(hard=["lic=3"])
-    remove = lambda name: said(cell.admin("config_delete", kind="complex", name=name))  # noqa: E731
+    remove = lambda name: texts(cell.admin("config_delete", kind="complex", name=name))  # noqa: E731
     assert remove("lic") == [f'denied: complex attribute "lic" is used by advance reservation {number}']
     row = {**cell.state.kind("complex")["spare"], "consumable": "JOB"}
     changed = cell.admin("config_add", kind="complex", name="spare", attributes=[(a, v, 1) for a, v in row.items()])
@@ -41,7 +42,7 @@ def test_each_queue_and_host_of_a_reservation_is_kept(wide: ReservingCell) -> No
     wide.configure("cluster_queue", "all.q", hostlist="h1")
     number = wide.qrsub(pe="thin", pe_range="2")
     assert sorted(wide.granted(number)) == ["all.q@h1", "b.q@h2"]
-    remove = lambda kind, name: said(wide.admin("config_delete", kind=kind, name=name))  # noqa: E731
+    remove = lambda kind, name: texts(wide.admin("config_delete", kind=kind, name=name))  # noqa: E731
     for name in ("all.q", "b.q"):
         assert remove("cluster_queue", name) == [f'denied: cluster queue "{name}" is used by advance reservation {number}']
     for name in ("all.q", "b.q"):
@@ -58,7 +59,7 @@ def test_hosts_that_would_join_a_group_by_its_rule_are_checked(wide: ReservingCe
     number = wide.qrsub(pe="wide", pe_range="3", hard_queues=["all.q@h1"])
     refused = wide.configure("host_group", "@few", rule="hostname=h1")
     text = f'denied: changing host group "@few" would break advance reservation {number}: 3 of slots are reserved at all.q@h1'
-    assert said(refused) == [text]
+    assert texts(refused) == [text]
     assert wide.configure("host_group", "@few", rule="hostname=h3").status == 0
 
 
@@ -96,7 +97,7 @@ def test_of_a_long_window_the_fullest_part_is_named(wide: ReservingCell) -> None
         wide.qrsub(at=at, duration=duration, pe_range=str(slots), **request)
     refused = wide.configure("cluster_queue", "all.q", slots="2")
     text = "denied: changing cluster queue \"all.q\" would break advance reservation 1: 4 of slots are reserved at all.q@h1"
-    assert said(refused) == [text]
+    assert texts(refused) == [text]
 
 
 @pytest.mark.statement("AR-75", "AR-82")
@@ -105,7 +106,7 @@ def test_reservations_before_or_after_a_window_do_not_break_it(wide: ReservingCe
     request = {"pe": "wide", "hard_queues": ["all.q@h1"]}
     wide.qrsub(at=200, duration=100, pe_range="1", **request)
     full = wide.qrsub(at=full_at, duration=100, pe_range="4", **request)
-    refused = said(wide.configure("cluster_queue", "all.q", slots="2"))
+    refused = texts(wide.configure("cluster_queue", "all.q", slots="2"))
     assert [text.partition(" would break ")[2] for text in refused] == [
         f"advance reservation {full}: 4 of slots are reserved at all.q@h1"
     ]

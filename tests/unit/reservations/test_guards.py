@@ -1,4 +1,4 @@
-"""Changes of the configuration that would break a reservation are refused; the same ones elsewhere are not."""
+"""Changes of the configuration that would break a reservation are refused; the same changes elsewhere are not."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Change = Callable[[ReservingCell, str], Answer]
 
 @pytest.fixture
 def both(cell: ReservingCell) -> ReservingCell:
-    """Two queues alike, t.q with a reservation of alice and bob and u.q without one."""
+    """Two equal queues: t.q with a reservation of alice and bob, u.q without a reservation."""
     cell.complex("lic INT <= YES YES 0")
-    for letter in "tu":
-        cell.add("parallel_environment", f"{letter}_pe", pe_name=f"{letter}_pe", slots="8", allocation_rule="$fill_up")
-        cell.add("checkpoint", f"{letter}_ck", ckpt_name=f"{letter}_ck")
-        cell.add("calendar", f"{letter}_cal", calendar_name=f"{letter}_cal", year="NONE", week="NONE")
-        cell.admin("change_users", verb="add", users=["alice", "bob"], lists=[f"{letter}_users"])
+    for prefix in "tu":
+        cell.add("parallel_environment", f"{prefix}_pe", pe_name=f"{prefix}_pe", slots="8", allocation_rule="$fill_up")
+        cell.add("checkpoint", f"{prefix}_ck", ckpt_name=f"{prefix}_ck")
+        cell.add("calendar", f"{prefix}_cal", calendar_name=f"{prefix}_cal", year="NONE", week="NONE")
+        cell.admin("change_users", verb="add", users=["alice", "bob"], lists=[f"{prefix}_users"])
         for name in ("pe", "host"):
-            cell.admin("change_users", verb="add", users=["alice", "bob"], lists=[f"{letter}_{name}_users"])
+            cell.admin("change_users", verb="add", users=["alice", "bob"], lists=[f"{prefix}_{name}_users"])
         cell.add(
             "cluster_queue",
-            f"{letter}.q",
-            hostlist="h1" if letter == "t" else "h2",
+            f"{prefix}.q",
+            hostlist="h1" if prefix == "t" else "h2",
             slots="8",
             load_thresholds="NONE",
-            pe_list=f"{letter}_pe",
-            ckpt_list=f"{letter}_ck",
-            calendar=f"{letter}_cal",
-            user_lists=f"{letter}_users",
+            pe_list=f"{prefix}_pe",
+            ckpt_list=f"{prefix}_ck",
+            calendar=f"{prefix}_cal",
+            user_lists=f"{prefix}_users",
             complex_values="lic=8",
         )
     request = {"hard_queues": ["t.q"], "pe": "t_pe", "pe_range": "4", "checkpoint": "t_ck", "hard": ["lic=1"]}
@@ -42,8 +42,8 @@ def both(cell: ReservingCell) -> ReservingCell:
 
 
 def _queue(**changes: str) -> Change:
-    return lambda cell, letter: cell.configure(
-        "cluster_queue", f"{letter}.q", **{name: value.replace("X", letter) for name, value in changes.items()}
+    return lambda cell, prefix: cell.configure(
+        "cluster_queue", f"{prefix}.q", **{name: value.replace("X", prefix) for name, value in changes.items()}
     )
 
 

@@ -1,4 +1,5 @@
-"""Where a share of a reservation goes whose host is lost: what its master needs, what jobs hold, what is kept for others."""
+"""The replacement of a reservation's share on a lost host: the needs of its master task, the use by jobs, the shares of other
+reservations."""
 
 from __future__ import annotations
 
@@ -55,8 +56,8 @@ def test_slots_held_by_jobs_are_neither_moved_nor_reported(tmp_path: Path) -> No
     cell.tick()
     assert cell.granted(number) == {"all.q@h1": 2, "all.q@h3": 2}
     assert [cell.placed(job) for job in jobs] == [[("all.q@h1", 1)]] * 2
-    told = [line for line in (tmp_path / "reporting").read_text().splitlines() if "CHANGED" in line]
-    assert len(told) == 1 and "moved 2 of all.q@h2 (unknown) to 2 of all.q@h3" in told[0]
+    changes = [line for line in (tmp_path / "reporting").read_text().splitlines() if "CHANGED" in line]
+    assert len(changes) == 1 and "moved 2 of all.q@h2 (unknown) to 2 of all.q@h3" in changes[0]
 
 
 @pytest.mark.statement("AR-52", "AR-57")
@@ -78,13 +79,13 @@ def test_a_share_does_not_go_to_what_is_kept_for_a_waiting_job(tmp_path: Path) -
 @pytest.mark.statement("AR-57", "AR-66")
 def test_the_new_place_of_a_reservation_is_mailed_to_users_who_want_mail(tmp_path: Path) -> None:
     cell = licensed(tmp_path, "h1")
-    letters: list[Any] = []
-    cell.master.post = letters.extend
+    mails: list[Any] = []
+    cell.master.post = mails.extend
     number = cell.qrsub(pe="mpi", pe_range="4", heal=True, mail_options="a")
     cell.qrsub(pe="mpi", pe_range="1", heal=True)
     lost = list(cell.granted(number))[-1]
     cell.master.lose_host(lost.partition("@")[2])
     cell.tick()
-    [letter] = [letter for letter in letters if not letter.subject.startswith("Host")]
-    assert letter.subject == f"Advance Reservation {number} has moved"
-    assert f"moved 2 of {lost}" in letter.body and lost not in letter.body.partition("Slots")[2].partition("\n")[0]
+    [mail] = [mail for mail in mails if not mail.subject.startswith("Host")]
+    assert mail.subject == f"Advance Reservation {number} has moved"
+    assert f"moved 2 of {lost}" in mail.body and lost not in mail.body.partition("Slots")[2].partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Advance reservations and what the scheduler keeps free for waiting jobs (-R y): who came first keeps it (ADR 80)."""
+"""Advance reservations and job reservations (-R y): the earlier reservation keeps its slots (ADR 80)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_resources_reserved_for_a_waiting_job_are_not_granted_to_a_reservation(c
 
 
 @pytest.mark.statement("AR-52")
-def test_a_refusal_tells_which_job_waits_for_the_place(cell: ReservingCell) -> None:
+def test_a_refusal_names_the_job_that_waits_for_the_slots(cell: ReservingCell) -> None:
     number = waiting(cell)
     lines = [text for _, text in cell.request(at=200, duration=100, verify="v").answers]
     assert any(f"is held by waiting job {number} (-R y) until " in line for line in lines), lines

@@ -1,4 +1,4 @@
-"""Jobs in a reservation: what they may ask for, when and where they run, and for how long."""
+"""Jobs in a reservation: their permitted requests, and the places, times and durations of their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States of reservations: by the clock, by what happens to hosts and queues, and across restarts of the master."""
+"""States of reservations: by the clock, by events of hosts and queues, and across restarts of the master."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_waiting_running_gone_at_their_second(cell: ReservingCell) -> None:
 
 @pytest.mark.statement("AR-57", "AR-58", "AR-59")
 @pytest.mark.parametrize(
-    ("break_it", "mend_it", "word"),
+    ("break_it", "fix_it", "text"),
     [("disable", "enable", "disabled"), ("suspend", "unsuspend", "suspended")],
 )
 def test_a_closed_instance_is_a_warning_before_and_an_error_after_the_start(
-    cell: ReservingCell, break_it: str, mend_it: str, word: str
+    cell: ReservingCell, break_it: str, fix_it: str, text: str
 ) -> None:
     later, now = cell.qrsub(at=100), cell.qrsub()
     instance = next(iter(cell.granted(later)))
@@ -51,29 +51,29 @@ def test_a_closed_instance_is_a_warning_before_and_an_error_after_the_start(
         cell.admin("change_states", action=break_it, what="queue", targets=[name])
     cell.tick()
     assert (cell.ar(later).state, cell.ar(now).state) == ("W", "E")
-    assert cell.ar(later).errors == [f"reserved queue {instance} is {word}"]
+    assert cell.ar(later).errors == [f"reserved queue {instance} is {text}"]
     for name in cell.state.instances:
-        cell.admin("change_states", action=mend_it, what="queue", targets=[name])
+        cell.admin("change_states", action=fix_it, what="queue", targets=[name])
     cell.tick()
     assert (cell.ar(later).state, cell.ar(now).state) == ("w", "r")
 
 
 @pytest.mark.statement("AR-57", "AR-58")
-@pytest.mark.parametrize(("flag", "word"), [("calendar_disabled", "disabled"), ("calendar_suspended", "suspended")])
-def test_an_instance_that_its_calendar_closes(cell: ReservingCell, flag: str, word: str) -> None:
+@pytest.mark.parametrize(("flag", "text"), [("calendar_disabled", "disabled"), ("calendar_suspended", "suspended")])
+def test_an_instance_that_its_calendar_closes(cell: ReservingCell, flag: str, text: str) -> None:
     number = cell.qrsub(hard=["hostname=h1"])
     cell.master.record(Decision(events=[InstanceFlagsChanged(["all.q@h1"], {flag: True})]), DAEMON)
     cell.tick()
-    assert (cell.ar(number).state, cell.ar(number).errors) == ("E", [f"reserved queue all.q@h1 is {word}"])
+    assert (cell.ar(number).state, cell.ar(number).errors) == ("E", [f"reserved queue all.q@h1 is {text}"])
 
 
 @pytest.mark.statement("AR-59")
-def test_each_thing_that_is_wrong_is_told(cell: ReservingCell) -> None:
+def test_each_fault_is_listed(cell: ReservingCell) -> None:
     number = cell.qrsub(hard=["hostname=h1"])
     for action in ("suspend", "disable"):
         cell.admin("change_states", action=action, what="queue", targets=["all.q@h1"])
     cell.tick()
-    assert cell.ar(number).errors == [f"reserved queue all.q@h1 is {word}" for word in ("disabled", "suspended")]
+    assert cell.ar(number).errors == [f"reserved queue all.q@h1 is {text}" for text in ("disabled", "suspended")]
 
 
 @pytest.mark.statement("AR-57", "SU-1")

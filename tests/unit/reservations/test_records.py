@@ -87,9 +87,9 @@ def test_without_reporting_nothing_is_written(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-66")
-def test_letters_at_start_end_and_trouble(cell: ReservingCell) -> None:
-    letters: list[Any] = []
-    cell.master.post = letters.extend
+def test_mail_at_start_end_and_trouble(cell: ReservingCell) -> None:
+    mails: list[Any] = []
+    cell.master.post = mails.extend
     cell.qrsub(at=10, duration=50, mail_options="abe", mail_list=["ops@example"], hard=["hostname=h1"], name="x")
     cell.qrsub(at=10, duration=50, hard=["hostname=h1"])
     cell.wait(10)
@@ -101,17 +101,17 @@ def test_letters_at_start_end_and_trouble(cell: ReservingCell) -> None:
     cell.report("h1", Load(cell.now, dict(LOAD), full=True))
     cell.tick()
     cell.wait(50)
-    letters = [letter for letter in letters if not letter.subject.startswith("Host")]
-    subjects = [letter.subject for letter in letters]
+    mails = [mail for mail in mails if not mail.subject.startswith("Host")]
+    subjects = [mail.subject for mail in mails]
     begin = "Advance Reservation 1 (x) "
-    assert subjects == [begin + word for word in ("started", "is in error", "is satisfied again", "finished")]
-    assert {letter.recipients for letter in letters} == {("alice", "ops@example")}
-    assert "reserved queue all.q@h1 is unknown" in letters[1].body
+    assert subjects == [begin + event for event in ("started", "is in error", "is satisfied again", "finished")]
+    assert {mail.recipients for mail in mails} == {("alice", "ops@example")}
+    assert "reserved queue all.q@h1 is unknown" in mails[1].body
     assert "-M" in cell.ask("reserve", mail_list=["|/bin/x"], duration=50).answers[0][1]
-    cell.master.post = letters.extend
+    cell.master.post = mails.extend
     deleted = cell.qrsub(mail_options="e", mail_list=["alice"])
     cell.qdel_ar(deleted)
-    assert (letters[-1].subject, letters[-1].recipients) == (f"Advance Reservation {deleted} deleted", ("alice",))
+    assert (mails[-1].subject, mails[-1].recipients) == (f"Advance Reservation {deleted} deleted", ("alice",))
 
 
 @pytest.mark.statement("AR-8")

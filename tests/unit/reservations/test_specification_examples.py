@@ -21,7 +21,7 @@ PEOPLE = ("user1", "user2", "user3", "rd141302")
 
 
 class Transcript:
-    """Plays lines such as `user1> qsub …`, each followed by what it prints, errors as well; the cell is made of words."""
+    """Runs lines such as `user1> qsub …`, each followed by its output and errors; a text describes the cell."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, hosts: str, slots: int = 1) -> None:
         monkeypatch.setenv("TZ", "UTC")
@@ -212,7 +212,7 @@ Your advance reservation 1 has been granted
 
 
 @pytest.mark.statement("X-18")
-def test_a_master_queue_without_slots_to_share_is_taken_with_a_word(scene: Any) -> None:
+def test_a_master_queue_without_slots_to_share_is_accepted_with_a_warning(scene: Any) -> None:
     scene("host1").play(
         """
 user1> qrsub -masterq all.q -d 1:0:0

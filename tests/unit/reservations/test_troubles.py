@@ -13,7 +13,7 @@ NAME = "all.q@h1"
 
 
 def trouble(cluster: Cluster, now: float = NOW + 1, since: float = NOW - 100) -> list[str]:
-    """The words for what is wrong with all.q@h1. since: when the qmaster started."""
+    """The texts about the faults of all.q@h1."""
     texts = instance_faults(cluster.state, [NAME], now, since).get(NAME, [])
     assert all(text.startswith(f"reserved queue {NAME} is ") for text in texts)
     return [text.rsplit(" ", 1)[1] for text in texts]
@@ -26,7 +26,7 @@ def test_a_sound_instance_has_none_and_one_that_is_not_there_neither() -> None:
 
 @pytest.mark.statement("AR-57", "AR-59")
 @pytest.mark.parametrize(
-    ("field", "word"),
+    ("field", "noun"),
     [
         ("disabled", "disabled"),
         ("calendar_disabled", "disabled"),
@@ -34,14 +34,14 @@ def test_a_sound_instance_has_none_and_one_that_is_not_there_neither() -> None:
         ("calendar_suspended", "suspended"),
     ],
 )
-def test_each_state_has_its_word(field: str, word: str) -> None:
+def test_each_state_has_its_text(field: str, noun: str) -> None:
     cluster = Cluster(1)
     setattr(cluster.state.instances[NAME], field, True)
-    assert trouble(cluster) == [word]
+    assert trouble(cluster) == [noun]
 
 
 @pytest.mark.statement("AR-57")
-def test_a_lost_host_is_told_at_once_if_it_had_reported_to_this_qmaster() -> None:
+def test_a_lost_host_is_reported_at_once_if_it_had_reported_to_this_qmaster() -> None:
     cluster = Cluster(1)
     cluster.state.hosts["h1"].up = False
     assert trouble(cluster, NOW + 1, since=NOW) == ["unknown"]
@@ -58,7 +58,7 @@ def test_a_host_has_the_time_to_report_to_a_qmaster_that_has_just_started() -> N
 
 
 @pytest.mark.statement("AR-57")
-def test_all_that_is_wrong_is_told_in_the_order_of_the_grants() -> None:
+def test_all_faults_are_listed_in_the_order_of_the_grants() -> None:
     cluster = Cluster(2)
     cluster.state.hosts["h1"].up = False
     cluster.state.instances[NAME].disabled = True

@@ -14,7 +14,8 @@ from daemons.runtime import http_listener
 from daemons.runtime import listener as listener_module
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.runtime.http_listener import serve_app
-from daemons.runtime.listener import open_tcp_socket
+from daemons.runtime.listener import open_tcp_socket, open_tcp_sockets
+from gridengine.addresses import canonical
 from tests import needs
 
 SHARE, PATIENCE_S, ANOTHER = 4, 60.0, 54321
@@ -172,3 +173,26 @@ def test_a_connection_on_which_no_request_comes_is_ended(monkeypatch: pytest.Mon
             pass
 
     run(play)
+
+
+def test_an_address_that_this_host_lacks_is_left_out_unless_it_is_the_first() -> None:
+    foreign = "192.0.2.1"
+    found = open_tcp_sockets(["127.0.0.1", foreign], 0)
+    assert [each.getsockname()[0] for each in found] == ["127.0.0.1"]
+    with pytest.raises(OSError, match="assign"):
+        open_tcp_sockets([foreign, "127.0.0.1"], 0)
+    port = found[0].getsockname()[1]
+    with pytest.raises(OSError, match="in use"):
+        open_tcp_sockets(["127.0.0.2", "127.0.0.1"], port)
+    found[0].close()
+    socket.create_server(("127.0.0.2", port)).close()  # nothing was left open by the refusal
+
+
+@needs.ipv6
+def test_all_addresses_of_ipv6_are_those_of_ipv4_too() -> None:
+    with open_tcp_socket("::", 0) as listening:
+        with socket.create_connection(("127.0.0.1", listening.getsockname()[1])):
+            listening.setblocking(True)
+            accepted, _ = listening.accept()
+            assert canonical(accepted.getpeername()[0]) == "127.0.0.1"
+            accepted.close()

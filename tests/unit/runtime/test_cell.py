@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import re
 from pathlib import Path
 
@@ -79,6 +80,25 @@ def test_an_alias_gives_the_address(root: Path) -> None:
         read(root).address("no.such.host.invalid")
 
 
+def test_daemons_listen_at_one_address_of_each_family(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {_socket.AF_INET: ["10.0.0.1", "10.0.0.2"], _socket.AF_INET6: ["fd88::1", "fd88::2"]}
+
+    def getaddrinfo(_name: str, _port: None, family: int, _kind: int) -> list[object]:
+        return [(family, 0, 0, "", (address, 0)) for address in known[family]]
+
+    monkeypatch.setattr(_socket, "getaddrinfo", getaddrinfo)
+    assert (read(root).address("both"), read(root).addresses("both")) == ("10.0.0.1", ["10.0.0.1", "fd88::1"])
+    (root / "default" / "common" / "host_aliases").write_text("both FD88::9\n")
+    assert (read(root).address("both"), read(root).addresses("both")) == ("fd88::9", ["fd88::9", "10.0.0.1"])
+    assert read(root).unique_name("fd88:0::9") == "both"
+
+
+def test_a_link_local_address_is_refused_with_a_reason(root: Path) -> None:
+    (root / "default" / "common" / "host_aliases").write_text("link fe80::1%eth0\n")
+    with pytest.raises(CellError, match='host "link": fe80::1%eth0 is link-local'):
+        read(root).address("link")
+
+
 @pytest.mark.parametrize("text", ["7000", "7000-x", "7000-7014", "0-100", "65530-65600", "7100-7000"])
 def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
     path = root / "default" / "common" / "bootstrap"
@@ -90,7 +110,7 @@ def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("ray_port            6446\n", "", "does not set ray_port"),
         ("6446", "66000", 'ray_port "66000" is not a port'),
@@ -98,10 +118,10 @@ def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
         ("run_dir             /run/ge", "run_dir", "line 5: run_dir has no value"),
     ],
 )
-def test_a_wrong_bootstrap_file_says_where(root: Path, old: str, new: str, said: str) -> None:
+def test_a_wrong_bootstrap_file_is_refused_with_the_place(root: Path, old: str, new: str, message: str) -> None:
     path = root / "default" / "common" / "bootstrap"
     path.write_text(BOOTSTRAP.replace(old, new))
-    with pytest.raises(CellError, match=said) as caught:
+    with pytest.raises(CellError, match=message) as caught:
         read(root)
     assert str(path) in str(caught.value)
 

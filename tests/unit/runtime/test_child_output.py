@@ -17,6 +17,6 @@ def test_a_traceback_among_its_lines_is_put_aside(tmp_path: Path) -> None:
     assert (tmp_path / "tracebacks").read_text().splitlines()[:4] == FAULT
 
 
-def test_where_it_cannot_be_kept_the_error_is_said_all_the_same(tmp_path: Path) -> None:
+def test_where_it_cannot_be_kept_the_error_is_reported_all_the_same(tmp_path: Path) -> None:
     output = ChildOutput(tmp_path / "missing")
     assert [output.filter_line(f"{line}\n".encode()) for line in FAULT] == ["", "", "", FAULT[-1]]

@@ -132,9 +132,9 @@ def whole(head: bytes, body: bytes) -> bool:
 def ended_clearly(head: bytes, body: bytes) -> None:
     """Either the gateway reports that there is no answer, or the client discards the partial one."""
     if b'"status":1' in body:
-        said = json.loads(body)["answers"][0][1]
-        assert said.startswith('unable to contact qmaster on host "master"')
-        assert "RawResponse" not in said
+        message = json.loads(body)["answers"][0][1]
+        assert message.startswith('unable to contact qmaster on host "master"')
+        assert "RawResponse" not in message
     else:
         assert not whole(head, body)
 

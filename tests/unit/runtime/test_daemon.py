@@ -47,7 +47,7 @@ def test_a_daemon_of_a_release_without_lock_files_is_known_by_its_pid_file(tmp_p
     PidFile(path, "sge_x").release()
 
 
-def test_a_successor_waits_for_a_daemon_that_was_told_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_successor_waits_for_a_daemon_that_got_its_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.pid"
     first = PidFile(path, "sge_x")
     assert not is_ending(path) and not is_ending(path.with_name("none"))

@@ -112,8 +112,8 @@ def test_more_requests_at_a_time_than_a_user_may_have_connections_are_refused_wi
         working = [await place.request("status") for _ in range(SHARE)]
         while len(place.asked) < SHARE:
             await asyncio.sleep(0)
-        status, said = await answer_of(await place.connect())
-        assert (status, said["answers"]) == (503, [["error", "denied: too many connections at the same time"]])
+        status, answer = await answer_of(await place.connect())
+        assert (status, answer["answers"]) == (503, [["error", "denied: too many connections at the same time"]])
         place.hold.set()
         assert [(await answer_of(each))[0] for each in working] == [200] * SHARE
         assert (await answer_of(await place.request("status")))[0] == 200
@@ -161,8 +161,8 @@ def test_a_kept_connection_that_is_idle_is_ended(tmp_path: Path, monkeypatch: py
 )
 def test_a_body_too_large_is_refused_before_it_comes(tmp_path: Path, name: str, length: int, parameter: str) -> None:
     async def play(place: Place) -> None:
-        status, said = await answer_of(await place.request(name, b"", length))
-        assert (status, said["status"]) == (200, 1) and parameter in said["answers"][0][1]
+        status, answer = await answer_of(await place.request(name, b"", length))
+        assert (status, answer["status"]) == (200, 1) and parameter in answer["answers"][0][1]
         assert place.asked == []
 
     run(tmp_path, play)
@@ -376,11 +376,11 @@ def test_an_answer_that_breaks_off_is_no_whole_one_and_one_line(tmp_path: Path, 
     assert len(lines) == 1 and lines[0].exc_info is None
 
 
-@pytest.mark.parametrize(("key", "asked", "said"), [("k1", ["k1"], 0), ("", [""], 0), ("ä", [], 1), ("a b", [], 1)])
-def test_the_key_of_a_request_reaches_what_decides(tmp_path: Path, key: str, asked: list[str], said: int) -> None:
+@pytest.mark.parametrize(("key", "asked", "answer"), [("k1", ["k1"], 0), ("", [""], 0), ("ä", [], 1), ("a b", [], 1)])
+def test_the_key_of_a_request_reaches_what_decides(tmp_path: Path, key: str, asked: list[str], answer: int) -> None:
     async def play(place: Place) -> None:
         head = "Content-Length: 2\r\n" + (f"Idempotency-Key: {key}\r\n" if key else "")
-        assert (await answer_of(await place.request("submit", head=head)))[1]["status"] == said
+        assert (await answer_of(await place.request("submit", head=head)))[1]["status"] == answer
         assert place.keys == asked
 
     run(tmp_path, play)

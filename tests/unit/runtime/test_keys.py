@@ -39,15 +39,15 @@ def handshake(server_context: ssl.SSLContext, client_context: ssl.SSLContext) ->
     assert not ends
 
 
-@pytest.mark.parametrize("who", ["a host of the cell", "a host of another cell", "a stranger"])
-def test_only_hosts_of_the_cell_come_through_the_handshake(tmp_path: Path, who: str) -> None:
+@pytest.mark.parametrize("caller", ["a host of the cell", "a host of another cell", "a stranger"])
+def test_only_hosts_of_the_cell_come_through_the_handshake(tmp_path: Path, caller: str) -> None:
     keys, other = keys_of(tmp_path / "cell"), keys_of(tmp_path / "other")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(keys.authority)
-    if who == "a host of the cell":
+    if caller == "a host of the cell":
         handshake(keys.server_context(callers_need_keys=True), keys.client_context())
         return
-    if who == "a host of another cell":
+    if caller == "a host of another cell":
         context.load_cert_chain(other.certificate, other.key)
     handshake(keys.server_context(callers_need_keys=False), context)
     with pytest.raises(ssl.SSLError):

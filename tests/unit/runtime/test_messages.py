@@ -93,8 +93,8 @@ def test_the_same_events_as_json(tmp_path: Path, restored: None) -> None:
     first, second = map(json.loads, (tmp_path / "messages.json").read_text().splitlines())
     time = datetime.fromisoformat(first.pop("time"))
     assert time.utcoffset() is not None and abs(time.timestamp() - (tmp_path / "messages.json").stat().st_mtime) < 60
-    said = {"level": "warning", "component": "qmaster", "thread": "worker", "host": "gm", "event": "qdel", "job": 5}
-    assert first == {**said, "user": "ann", "text": "job 5 is ended"}
+    fields = {"level": "warning", "component": "qmaster", "thread": "worker", "host": "gm", "event": "qdel", "job": 5}
+    assert first == {**fields, "user": "ann", "text": "job 5 is ended"}
     assert (second["event"], second["level"]) == ("disk", "info")
     assert [line.split("|")[4] for line in (tmp_path / "messages").read_text().splitlines()] == ["job 5 is ended", "of no kind"]
 
@@ -126,5 +126,5 @@ def test_a_full_disk_does_not_end_the_daemon(capfd: pytest.CaptureFixture[str]) 
     handler.emit(record(logging.INFO, "lost"))
     handler.emit(record(logging.INFO, "%d wrong", args=("x",)))
     handler.close()
-    said = capfd.readouterr().err
-    assert "lost\n" in said and "cannot log" in said
+    fields = capfd.readouterr().err
+    assert "lost\n" in fields and "cannot log" in fields

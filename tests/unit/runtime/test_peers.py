@@ -54,12 +54,12 @@ def keys(place: Path, authority: Signed, host: str) -> Keys:
 def ask(cell: Cell, served: Keys, caller: Keys, name: str = "who") -> tuple[int, bytes]:
     """m serves, the caller sends it a request."""
 
-    async def who(host: str, headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
+    async def role(host: str, headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
         return 200, f"{host} {headers['X-Word']} {(await body.read()).decode()}".encode()
 
     async def play() -> tuple[int, bytes]:
         opened = asyncio.Event()
-        server = asyncio.create_task(serve_peers(cell, "m", served, {"who": who}, opened.set, {"any": who}))
+        server = asyncio.create_task(serve_peers(cell, "m", served, {"who": role}, opened.set, {"any": role}))
         peers = Peers(cell, caller)
         try:
             waiting = asyncio.ensure_future(opened.wait())

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from clients.admin.free_ports import free_range
-from daemons.runtime.cell import LOOPBACK, Cell, CellError
+from daemons.runtime.cell import Cell, CellError
 from daemons.runtime.ports import claim_block, explain_taken_port, session_ports
+from gridengine.addresses import LOOPBACK
 from gridengine.files.bootstrap import PORT_BLOCK, RAY_PORTS
 
 

@@ -49,7 +49,7 @@ def test_a_late_function_loads_its_module_at_its_call(monkeypatch: pytest.Monkey
     assert "hsv_to_rgb" in vars(sys.modules["colorsys"])
 
 
-def test_a_late_module_that_is_not_there_says_so_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_module_that_is_not_there_raises_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "no_such_library", raising=False)
     load_lazily(("no_such_library",))
     module = sys.modules["no_such_library"]
@@ -59,8 +59,8 @@ def test_a_late_module_that_is_not_there_says_so_when_it_is_used(monkeypatch: py
 
 @pytest.mark.parametrize("flags", [[], ["-s"], ["-S", "-s"]])
 def test_a_worker_is_given_what_is_for_it(flags: list[str]) -> None:
-    words = [*flags, "package.worker", "--gcs-address=a:1", "--language=PYTHON", "--serialized-runtime-env-context={}", "--x"]
-    assert module_and_arguments(words) == ("package.worker", ["--gcs-address=a:1", "--x"])
+    arguments = [*flags, "package.worker", "--gcs-address=a:1", "--language=PYTHON", "--serialized-runtime-env-context={}", "--x"]
+    assert module_and_arguments(arguments) == ("package.worker", ["--gcs-address=a:1", "--x"])
 
 
 def test_the_actor_of_a_host_has_the_methods_that_it_is_made_with() -> None:

@@ -47,7 +47,7 @@ def test_a_body_is_what_its_pieces_are() -> None:
 
 
 @pytest.mark.parametrize(("name", "limit"), [("status", LIMITS.max_request_size), ("submit", LIMITS.max_submit_size)])
-def test_a_body_that_says_that_it_is_too_large_is_not_read(name: str, limit: int) -> None:
+def test_a_body_that_declares_too_large_a_size_is_not_read(name: str, limit: int) -> None:
     content = Pieces(b"x")
 
     async def ask() -> None:

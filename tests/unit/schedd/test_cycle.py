@@ -130,8 +130,8 @@ def test_equal_load_spreads_jobs_over_hosts() -> None:
 
 
 @pytest.mark.statement("LS-7", "SC-5")
-@pytest.mark.parametrize(("formula", "wanted"), [("slots", "h1 h1 h3 h3 h3 h2"), ("-slots", "h2 h2 h3 h2 h1 h3")])
-def test_a_formula_of_free_slots_packs_or_spreads_within_a_cycle(formula: str, wanted: str) -> None:
+@pytest.mark.parametrize(("formula", "expected"), [("slots", "h1 h1 h3 h3 h3 h2"), ("-slots", "h2 h2 h3 h2 h1 h3")])
+def test_a_formula_of_free_slots_packs_or_spreads_within_a_cycle(formula: str, expected: str) -> None:
     cluster = Cluster(3)
     cluster.queue("second.q")
     for host, slots in zip(cluster.hosts, (2, 5, 3), strict=True):
@@ -139,7 +139,7 @@ def test_a_formula_of_free_slots_packs_or_spreads_within_a_cycle(formula: str, w
     cluster.change("scheduler", "", load_formula=formula)
     jobs = [cluster.submit() for _ in range(6)]
     cluster.cycle()
-    assert hosts(cluster, jobs) == wanted.split()
+    assert hosts(cluster, jobs) == expected.split()
 
 
 @pytest.mark.statement("LS-6")

@@ -281,7 +281,7 @@ def test_the_reservation_is_at_the_place_that_a_start_would_prefer() -> None:
 
 
 @pytest.mark.statement("AR-52")
-def test_job_and_advance_reservations_leave_room_for_each_other() -> None:
+def test_job_and_advance_reservations_leave_slots_for_each_other() -> None:
     cluster = ahead()
     running(cluster, 500)
     held = AdvanceReservation(

@@ -25,7 +25,7 @@ def test_the_next_look_is_at_the_first_of_the_start_times() -> None:
 
 
 @pytest.mark.statement("SO-1", "DP-1")
-def test_a_start_time_that_is_over_says_nothing_of_the_next_look() -> None:
+def test_a_past_start_time_requests_no_next_cycle() -> None:
     cluster = Cluster(1, slots=1)
     first = cluster.submit()
     cluster.submit(predecessors=[first], start_after=NOW - 50)

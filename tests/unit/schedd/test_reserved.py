@@ -26,7 +26,7 @@ def reserving(slots: int = 1, **fields: object) -> Cluster:
 
 
 @pytest.mark.statement("AR-60", "AR-91")
-def test_a_job_that_found_its_reservation_full_runs_when_there_is_room_again() -> None:
+def test_a_job_that_found_its_reservation_full_runs_when_slots_are_free_again() -> None:
     cluster = reserving()
     first, second, third = (cluster.submit(ar=1) for _ in range(3))
     assert [number for number, _, _ in started(cluster.cycle())] == [first]

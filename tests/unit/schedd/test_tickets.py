@@ -244,7 +244,7 @@ def test_tickets_as_shown_by_qstat() -> None:
 
 
 @pytest.mark.statement("SC-1", "PR-5")
-def test_tickets_of_waiting_jobs_are_not_told_if_they_are_not_to_be_reported() -> None:
+def test_tickets_of_waiting_jobs_are_not_sent_if_they_are_not_to_be_reported() -> None:
     """report_pjob_tickets: the order in which jobs start is that of their tickets all the same."""
     cluster = cell(report_pjob_tickets="FALSE")
     cluster.queue(slots="1")

@@ -62,18 +62,18 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
 def run_handover(directory: Path, successors: list[str], most: int) -> tuple[list[str], list[str]]:
     """The hosts asked, until they are more than `most`, and the logged errors."""
-    shadows, complaints = Shadows(most), []
+    shadows, errors = Shadows(most), []
     with pytest.raises(Enough):
         resigning = handover.hand_over_when_unwritable
-        asyncio.run(resigning(directory, shadows, lambda: successors, complaints.append))  # type: ignore[arg-type]
-    return shadows.asked, complaints
+        asyncio.run(resigning(directory, shadows, lambda: successors, errors.append))  # type: ignore[arg-type]
+    return shadows.asked, errors
 
 
 @pytest.mark.statement("SH-1", "SP-3")
 def test_shadows_that_cannot_take_over_are_skipped(tmp_path: Path, checks: list[bool]) -> None:
-    asked, complaints = run_handover(tmp_path, ["full", "away", "old", "s1", "full"], 4)
+    asked, errors = run_handover(tmp_path, ["full", "away", "old", "s1", "full"], 4)
     assert asked[:4] == ["full", "away", "old", "s1"]
-    assert complaints == [
+    assert errors == [
         "host full does not take over as the master: it cannot write either",
         "host away does not take over as the master: no route",
         "host old does not take over as the master: unknown",
@@ -88,9 +88,9 @@ def test_a_disk_that_is_full_for_a_moment_moves_no_master(tmp_path: Path, checks
 
 
 def test_while_no_shadow_accepts_they_are_asked_again(tmp_path: Path, checks: list[bool]) -> None:
-    asked, complaints = run_handover(tmp_path, ["full"], 3)
+    asked, errors = run_handover(tmp_path, ["full"], 3)
     assert asked == ["full"] * 4
-    assert complaints[1] == f"cannot write in {tmp_path}: No space left on device; no shadow takes over as the master"
+    assert errors[1] == f"cannot write in {tmp_path}: No space left on device; no shadow takes over as the master"
 
 
 @pytest.mark.statement("SH-4")

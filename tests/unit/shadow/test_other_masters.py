@@ -100,15 +100,15 @@ def test_a_host_that_was_not_elected_does_not_serve_alone(cell: Cell) -> None:
     begin(cell, own)
 
 
-@pytest.mark.parametrize("whose", ["n", "a program without TLS"])
+@pytest.mark.parametrize("stale", ["n", "a program without TLS"])
 @pytest.mark.parametrize("force", [False, True])
-def test_a_host_that_serves_is_found(cell: Cell, whose: str, force: bool) -> None:
+def test_a_host_that_serves_is_found(cell: Cell, stale: str, force: bool) -> None:
     async def start() -> None:
         keys = Keys(cell.secrets / "n", cell.common / "tls.crt", "")
-        async with server(keys.server_context(callers_need_keys=True) if whose == "n" else None) as port:
+        async with server(keys.server_context(callers_need_keys=True) if stale == "n" else None) as port:
             await refuse_second_master(replace(cell, qmaster_port=port), "m", voter(cell), force)
 
-    if whose == "n":
+    if stale == "n":
         with pytest.raises(CellError, match="host n serves as the master of this cell"):
             asyncio.run(start())
     else:

@@ -49,7 +49,7 @@ def write_and_forget_lines(cell: ReplicatedCell) -> None:
     assert not list(cell.master.spool.records(0)), "they are in the file and forgotten"
 
 
-def tell_stories(cell: ReplicatedCell) -> None:
+def write_histories(cell: ReplicatedCell) -> None:
     for _ in range(AT_ONCE):
         cell.submit()
     assert tables(cell.master.spool.path)["story"]
@@ -97,7 +97,7 @@ def start_again(cell: ReplicatedCell) -> None:
 
 
 WRITES = [
-    run_job, configure, write_and_forget_lines, tell_stories, reserve, make_snapshots, remember_facts,
+    run_job, configure, write_and_forget_lines, write_histories, reserve, make_snapshots, remember_facts,
     answer_under_keys, start_again,
 ]
 

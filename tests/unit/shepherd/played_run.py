@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shepherd import plan, process, process_tree, session, task_files
+from shepherd import host_end, plan, process, process_tree, session, task_files
 from shepherd.faults import BY_CODE
 from shepherd.identity import Identity
 from shepherd.outcome import METHODS
@@ -54,7 +54,8 @@ class PlayedSession:
 
 class PlayedRun:
     """`actions`: on the processes. `steps`: those that were started. `slept`: how long the run would have slept, None: forever.
-    `failure`: code, reason and fault of the setup of each process. `cpu_s`: of each process that ends."""
+    `failure`: code, reason and fault of the setup of each process. `cpu_s`: of each process that ends. `is_shutting_down`: the
+    host."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._directory, self._ended, self._events = directory, list[tuple[int, int]](), list[Event]()
@@ -66,7 +67,7 @@ class PlayedRun:
         for name, done in {
             "signal": lambda _, number: self.actions.append(number),
             "kill": lambda _: self.actions.append("kill"),
-            "renice": lambda _, nice: self.actions.append(("nice", nice)),
+            "renice": lambda _, nice, slots: self.actions.append(("nice", nice)),
             "measure": lambda _: self.actions.append("measure"),
             "sweep": lambda _, excluded: self.actions.append("sweep"),
             "end_all": lambda _: None,
@@ -75,6 +76,8 @@ class PlayedRun:
         monkeypatch.setattr(process, "start", self._start)
         monkeypatch.setattr(session, "start", lambda *_: self.session)
         monkeypatch.setattr(process_tree, "kill_tree", lambda *_: None)
+        self.is_shutting_down = False
+        monkeypatch.setattr(host_end, "is_shutting_down", lambda: self.is_shutting_down)
         monkeypatch.setattr(os, "waitid", self._waitid)
         monkeypatch.setattr(os, "wait4", lambda pid, _: (*self._ended.pop(0), _Usage(self.cpu_s)))
         monkeypatch.setattr(signal, "sigwaitinfo", lambda _: self._sleep(None))
@@ -137,7 +140,7 @@ class PlayedRun:
         self.slept.append(seconds)
         assert len(self.slept) < MOST_WAITS, "the run waits for ever"
         number = (self._events.pop(0) if self._events else self.end())()
-        return None if number is None else SimpleNamespace(si_signo=number)
+        return None if number is None else SimpleNamespace(si_signo=number, si_pid=1)
 
 
 class _Usage:

@@ -60,8 +60,7 @@ def test_limits_are_held_against_what_was_measured(
         processes.usage.cpu_s, processes.usage.vmem = 3.0, 7
 
     monkeypatch.setattr(Processes, "measure", measure)
-    monkeypatch.setattr(Containment, "limit_memory", lambda *_: None)
-    monkeypatch.setattr(Containment, "memory_bytes", lambda _: of_cgroup)
+    monkeypatch.setattr(Containment, "memory_bytes", lambda _, limited: of_cgroup)
     record = played_run.run(
         played_run.passing(5), played_run.end(9), limits=limits, memory_by_cgroup=by_cgroup, pdc_interval_s=5
     )
@@ -102,11 +101,6 @@ def test_a_client_that_does_not_take_the_end_is_given_up(played_run: PlayedRun) 
 def test_commands_are_read_when_their_signal_comes(played_run: PlayedRun, number: int | None, signals: list[int]) -> None:
     played_run.run(played_run.command("usr1", **({} if number is None else {"number": number})))
     assert played_run.actions == [*signals, "sweep"]
-
-
-def test_sigterm_kills_the_job(played_run: PlayedRun) -> None:
-    played_run.run(lambda: signal.SIGTERM, played_run.end(9))
-    assert played_run.actions == ["kill", "sweep"]
 
 
 def test_commands_come_once_and_in_order(played_run: PlayedRun) -> None:

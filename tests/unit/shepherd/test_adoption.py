@@ -79,23 +79,42 @@ def test_a_shepherd_from_before_the_boot_was_lost_with_its_host(task: Path, at: 
     assert finalised(task)["failed"] == failed
 
 
+@pytest.mark.statement("EX-10")
+@pytest.mark.parametrize(
+    ("began_in", "at", "failed", "reason"),
+    [
+        ("boot-1", BOOTED + 1, 19, "the host was rebooted while the job ran"),
+        ("boot-2", BOOTED - 1, 100, "the shepherd died before it could report"),
+    ],
+)
+def test_a_boot_is_known_by_its_name_also_where_the_clock_was_set(
+    task: Path, monkeypatch: pytest.MonkeyPatch, began_in: str, at: float, failed: int, reason: str
+) -> None:
+    monkeypatch.setattr(adoption, "incarnation", lambda: "boot-2")
+    write(task / "pid", at)
+    write(task / "job_pid", at)
+    (task / "execd").write_text(json.dumps({"incarnation": began_in}))
+    record = finalised(task)
+    assert record["failed"] == failed and reason in str(record["reason"])
+
+
 ENDED = {"exit_status": 3, "signal": 0, "start_time": 1.0, "end_time": 2.0, "usage": {"cpu": 7.5}, "checkpoint": 0}
 
 
 @pytest.mark.statement("EX-4", "EX-10")
 @pytest.mark.parametrize("at", [BOOTED - 1, BOOTED + 1])
 @pytest.mark.parametrize(
-    ("failed", "reason", "expected", "said"),
+    ("failed", "reason", "expected", "text"),
     [(0, "", 100, "the shepherd died after the job"), (25, "it asked", 25, "it asked")],
 )
 def test_the_end_of_a_job_outlives_its_shepherd_and_its_host(
-    task: Path, at: float, failed: int, reason: str, expected: int, said: str
+    task: Path, at: float, failed: int, reason: str, expected: int, text: str
 ) -> None:
     write(task / "pid", at)
     write(task / "job_pid", at)
     task_files.write_job_end(task, {**ENDED, "failed": failed, "reason": reason}, final=False)
     record = finalised(task)
-    assert said in str(record["reason"])
+    assert text in str(record["reason"])
     assert ENDED.items() <= record.items()
     assert record["failed"] == expected
 

@@ -130,7 +130,7 @@ def test_clean_command_comes_after_the_job_and_its_outcome_is_ignored() -> None:
 )
 def test_the_command_that_starts_a_job_with_a_checkpoint(changes: dict[str, Any], command: list[str]) -> None:
     job = next(step for step in plan(config(**{**COMMANDS, **changes})) if isinstance(step, Run) and step.name == "job")
-    assert [word.lstrip("-") for word in job.command.argv] == command
+    assert [argument.lstrip("-") for argument in job.command.argv] == command
 
 
 def test_a_command_that_cannot_be_read_is_noted() -> None:

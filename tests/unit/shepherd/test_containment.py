@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from shepherd import task_files
-from shepherd.containment import Containment, NoGroupLeftError, drop_claims, establish, read_recorded
+from shepherd.cgroup_limits import CgroupLimits, settings
+from shepherd.containment import Containment, establish, read_recorded
+from shepherd.group_ids import NoGroupLeftError, drop_claims
 from tests.unit.shepherd.descriptors import open_descriptors
 
 
@@ -87,36 +89,6 @@ def test_processor_time_of_a_cgroup_is_in_seconds(tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("EX-6", "RL-5")
-def test_memory_is_limited_with_swap_included(tmp_path: Path) -> None:
-    other = cgroup(tmp_path / "other")
-    v2 = cgroup(tmp_path / "v2", memory__max="", memory__swap__max="", memory__oom__group="")
-    Containment([other, v2], None).limit_memory(4096)
-    assert content(v2) == {"memory.max": "4096", "memory.swap.max": "0", "memory.oom.group": "1"}
-    v1 = cgroup(tmp_path / "v1", memory__limit_in_bytes="", memory__memsw__limit_in_bytes="")
-    Containment([other, v1], None).limit_memory(4096)
-    assert content(v1) == {"memory.limit_in_bytes": "4096", "memory.memsw.limit_in_bytes": "4096"}
-
-
-@pytest.mark.statement("EX-6", "RL-5")
-def test_memory_is_limited_by_kernels_that_know_less(tmp_path: Path) -> None:
-    v2, v1 = cgroup(tmp_path / "v2", memory__max=""), cgroup(tmp_path / "v1", memory__limit_in_bytes="")
-    Containment([v2], None).limit_memory(4096)
-    Containment([v1], None).limit_memory(4096)
-    assert (content(v2), content(v1)) == ({"memory.max": "4096"}, {"memory.limit_in_bytes": "4096"})
-    with pytest.raises(FileNotFoundError, match="memory"):
-        Containment([cgroup(tmp_path / "other")], None).limit_memory(4096)
-
-
-@pytest.mark.statement("EX-6", "RL-10")
-def test_processes_are_limited_where_there_is_the_controller(tmp_path: Path) -> None:
-    other, pids = cgroup(tmp_path / "other"), cgroup(tmp_path / "pids", pids__max="")
-    Containment([other, pids], None).limit_processes(5)
-    assert (content(other), content(pids)) == ({}, {"pids.max": "5"})
-    with pytest.raises(FileNotFoundError, match="pids"):
-        Containment([other], None).limit_processes(5)
-
-
-@pytest.mark.statement("EX-6", "RL-5")
 def test_memory_in_use_and_what_it_cost(tmp_path: Path) -> None:
     other = cgroup(tmp_path / "other")
     v2 = cgroup(tmp_path / "v2", memory__current="8192\n", memory__events="low 0\nmax 7\noom 5\noom_kill 2\n")
@@ -124,6 +96,86 @@ def test_memory_in_use_and_what_it_cost(tmp_path: Path) -> None:
     seen = [(held.memory_bytes(), held.oom_kills()) for held in (Containment([other, each], None) for each in (v2, v1))]
     assert seen == [(8192, 2), (4096, 3)]
     assert (Containment([other], None).memory_bytes(), Containment([other], None).oom_kills()) == (None, 0)
+
+
+@pytest.mark.statement("EX-6", "EX-8")
+def test_file_cache_is_no_memory_in_use_but_files_without_a_disk_are(tmp_path: Path) -> None:
+    stat = "anon 3000\nfile 5000\nkernel 192\nshmem 1000\n"
+    v2 = cgroup(tmp_path / "v2", memory__current="8192\n", memory__peak="9192\n", memory__stat=stat)
+    stat = "cache 10\nshmem 5\ntotal_cache 5000\ntotal_rss 3000\ntotal_shmem 1000\n"
+    v1 = cgroup(tmp_path / "v1", memory__usage_in_bytes="8192\n", memory__max_usage_in_bytes="9192\n", memory__stat=stat)
+    for each in (v2, v1):
+        held = Containment([each], None)
+        assert (held.memory_bytes(), held.peak_memory_bytes()) == (4192, 5192)
+    older = cgroup(tmp_path / "older", memory__current="8192\n")
+    assert Containment([older], None).peak_memory_bytes() is None
+
+
+@pytest.mark.statement("EX-6", "TI-2")
+def test_the_limits_of_a_parallel_job_are_those_of_all_its_tasks_on_the_host(tmp_path: Path) -> None:
+    outer = cgroup(tmp_path / "7.1", memory__max="", memory__current="300\n", memory__peak="400\n")
+    inner = cgroup(outer / "7.1.2", memory__max="", memory__current="30\n", memory__peak="40\n")
+    held = Containment([inner], None, [outer])
+    for setting in settings(CgroupLimits(memory=4096)):
+        held.limit(setting)
+    assert ((outer / "memory.max").read_text(), (inner / "memory.max").read_text()) == ("4096", "")
+    assert (held.memory_bytes(), held.memory_bytes(limited=True)) == (30, 300)
+    assert (held.peak_memory_bytes(), held.peak_memory_bytes(limited=True)) == (40, 400)
+
+
+@pytest.mark.statement("EX-6", "TI-2")
+def test_tasks_of_a_parallel_job_share_the_cgroup_of_the_job_which_goes_with_the_last(tmp_path: Path) -> None:
+    parent = tmp_path / "cg"
+    for name in ("7.1", "7.1.2"):  # as the kernel makes their files
+        cgroup(parent / "7.1" / name, cgroup__procs="")
+    master, slave = (establish(task(tmp_path, name), [str(parent)], None, shared=True) for name in ("7.1", "7.1.2"))
+    assert [each.cgroups for each in (master, slave)] == [[parent / "7.1" / "7.1"], [parent / "7.1" / "7.1.2"]]
+    assert list(master.outer) == list(slave.outer) == [parent / "7.1"]
+    again = read_recorded(tmp_path / "active_jobs" / "7.1.2")
+    assert (again.cgroups, list(again.outer)) == (slave.cgroups, list(slave.outer))
+    for each in (*master.cgroups, *slave.cgroups):
+        (each / "cgroup.procs").unlink()
+    assert master.release(tmp_path / "active_jobs" / "7.1") and (parent / "7.1").exists()
+    assert again.release(tmp_path / "active_jobs" / "7.1.2") and not (parent / "7.1").exists()
+
+
+@pytest.mark.statement("EX-6", "EX-7")
+def test_a_cgroup_is_recorded_before_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shepherd may be killed in between: the launcher finds and removes it."""
+    directory, parent = task(tmp_path), tmp_path / "cg"
+    parent.mkdir()
+    recorded: list[list[Path]] = []
+    make = Path.mkdir
+    monkeypatch.setattr(
+        Path, "mkdir", lambda path, *rest, **more: (recorded.append(read_recorded(directory).cgroups), make(path, *rest, **more))
+    )
+    establish(directory, [str(parent)], None)
+    assert recorded == [[parent / "7.1"]]
+
+
+@pytest.mark.statement("EX-6", "EX-7")
+def test_leftovers_of_an_earlier_attempt_are_made_anew_and_a_parent_never(tmp_path: Path) -> None:
+    directory, parent = task(tmp_path), tmp_path / "cg"
+    (parent / "7.1").mkdir(parents=True)
+    held_open = os.open(parent / "7.1", os.O_RDONLY)  # so that no new directory gets its number
+    establish(directory, [str(parent), str(tmp_path / "gone")], None)
+    assert (parent / "7.1").is_dir() and not (tmp_path / "gone").exists()
+    assert (parent / "7.1").stat().st_ino != os.fstat(held_open).st_ino
+    os.close(held_open)
+
+
+@pytest.mark.statement("EX-6")
+def test_without_a_freezer_processes_are_killed_until_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    procs = cgroup(tmp_path / "v1", cgroup__procs=f"{os.getpid()}") / "cgroup.procs"
+    killed: list[int] = []
+
+    def kill(pid: int, _: int) -> None:
+        killed.append(pid)
+        procs.write_text(f"{os.getppid()}" if len(killed) == 1 else "")
+
+    monkeypatch.setattr(os, "kill", kill)
+    Containment([procs.parent], None).kill()
+    assert killed == [os.getpid(), os.getppid()]
 
 
 @pytest.mark.statement("EX-6")
@@ -140,6 +192,7 @@ def test_a_task_makes_its_cgroups_and_records_them(tmp_path: Path) -> None:
     directory = task(tmp_path)
     parents = [tmp_path / "cpu" / "sge", tmp_path / "memory" / "sge"]
     made = [cgroup(parent / "7.1", cgroup__procs="") for parent in parents]
+    (tmp_path / "read_only").mkdir()
     held = establish(directory, [*map(str, parents), str(tmp_path / "read_only")], "5-9")
     assert (held.cgroups, held.gid) == (made, None)
     assert (tmp_path / "read_only" / "7.1").is_dir(), "it was made; no kernel has made its files"

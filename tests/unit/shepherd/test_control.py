@@ -186,7 +186,7 @@ def test_h_rt_goes_on_while_suspended() -> None:
         ({"h_cpu": 10}, 1, 10.0, 0, []),
         ({"h_cpu": 10}, 1, 10.1, 0, [Kill("limit h_cpu of 10 s exceeded")]),
         ({"h_cpu": 10}, 2, 19.0, 0, []),
-        ({"h_vmem": 100}, 2, 0.0, 201, [Kill("limit h_vmem of 100 bytes exceeded")]),
+        ({"h_vmem": 100}, 2, 0.0, 201, [Kill("limit h_vmem of 100 bytes exceeded, killed at 201.0 of 200.0")]),
         ({"s_vmem": 100}, 1, 0.0, 101, [Note("limit s_vmem of 100 bytes exceeded"), Signal(SIGXCPU)]),
         ({"s_cpu": None, "h_cpu": None}, 1, 1e9, 2**60, []),
     ],
@@ -227,7 +227,7 @@ def test_warning_comes_once_and_limits_of_the_job_are_not_multiplied() -> None:
     assert len(found.measured(2, 0)) == 2
     assert found.measured(3, 0) == []
     whole = control(limits={"h_vmem": 100}, slots=5, per_job_limits=["h_vmem"])
-    assert whole.measured(0, 101) == [Kill("limit h_vmem of 100 bytes exceeded")]
+    assert whole.measured(0, 101) == [Kill("limit h_vmem of 100 bytes exceeded, killed at 101.0 of 100.0")]
 
 
 def test_measuring_happens_only_for_limits_that_need_it() -> None:
@@ -271,8 +271,26 @@ def test_a_limit_that_is_exceeded_while_the_job_is_ended_for_another_changes_not
 @pytest.mark.statement("RL-5", "EX-6")
 def test_a_job_loses_all_processes_when_the_kernel_has_killed_one_for_its_memory() -> None:
     found = control(limits={"h_vmem": 100})
-    assert found.measured(0, 0, oom_kills=1) == [Kill("limit h_vmem of 100 bytes exceeded")]
+    assert found.measured(0, 0, killed_at=0) == [Kill("limit h_vmem of 100 bytes exceeded, killed at 100.0 of 100.0")]
     assert found.limit_enforced
+
+
+@pytest.mark.statement("RL-5", "EX-6")
+def test_the_reason_has_the_memory_and_its_limit_at_the_kill() -> None:
+    found = control(limits={"h_vmem": 2**30}, slots=4)
+    assert found.measured(0, 0, killed_at=2**32 - 5) == [Kill("limit h_vmem of 1G exceeded, killed at 4.0G of 4G")]
+    summed = control(limits={"h_vmem": 2**30})
+    assert summed.measured(0, 3 * 2**29) == [Kill("limit h_vmem of 1G exceeded, killed at 1.5G of 1G")]
+
+
+@pytest.mark.statement("EX-6")
+@pytest.mark.parametrize(("limits", "at"), [({"h_vmem": 2**30}, 2**28), ({}, 2**28), ({}, 0)])
+def test_a_job_that_the_host_had_no_memory_for_has_not_exceeded_its_limit(limits: dict[str, int], at: int) -> None:
+    found = control(limits=limits)
+    used = " at 256.0M" if at else ""
+    reason = f"the host was out of memory: the kernel killed a process of the job{used}"
+    assert found.measured(0, 0, killed_at=at) == [Kill(reason)]
+    assert not found.limit_enforced
 
 
 @pytest.mark.statement("RL-4")

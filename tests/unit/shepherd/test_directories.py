@@ -248,7 +248,7 @@ def test_where_it_will_be_is_noted_before_it_is_made_and_its_inode_afterwards(tm
 
 
 @pytest.mark.statement("QC-19", "EX-10")
-def test_only_the_directory_that_is_meant_is_removed(tmp_path: Path) -> None:
+def test_only_the_given_directory_is_removed(tmp_path: Path) -> None:
     place = tmp_path / "7.1.all.q"
     place.mkdir()
     (place / "kept").touch()

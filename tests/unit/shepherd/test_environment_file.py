@@ -16,14 +16,14 @@ from shepherd.task_files import Trace
 
 JOB = Run("job", CommandLine("", []), Output("", "", None), 0, 0, {})
 PROLOG, EPILOG = replace(JOB, name="prolog"), replace(JOB, name="epilog")
-TOLD = {"A": "1", "B": "a\\b\nc"}
+GIVEN = {"A": "1", "B": "a\\b\nc"}
 
 
 def handed(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, prolog: Run = PROLOG) -> EnvironmentFile:
     monkeypatch.setattr("shepherd.environment_file.find_identity", lambda user: Identity(user, 0, 0, ()))
     monkeypatch.setattr("os.fchown", lambda *_: None)
     over = EnvironmentFile(tmp_path, Identity("alice", 1001, 1001, ()), Trace(tmp_path))
-    over.before(prolog, TOLD)
+    over.before(prolog, GIVEN)
     with (tmp_path / "environment").open("a") as file:
         file.write(text)
     over.after(prolog)
@@ -57,7 +57,7 @@ def test_variables_that_the_owner_could_have_written_reach_no_method_of_another_
 
 def test_nothing_is_made_for_a_task_without_methods(tmp_path: Path) -> None:
     over = EnvironmentFile(tmp_path, Identity("alice", 1001, 1001, ()), Trace(tmp_path))
-    over.before(JOB, TOLD)
+    over.before(JOB, GIVEN)
     over.after(JOB)
     assert over.variables_for(JOB) == {}
     assert not (tmp_path / "environment").exists()
@@ -65,7 +65,7 @@ def test_nothing_is_made_for_a_task_without_methods(tmp_path: Path) -> None:
 
 def test_a_file_that_is_gone_hands_nothing_over(tmp_path: Path) -> None:
     over = EnvironmentFile(tmp_path, Identity("alice", 0, 0, ()), Trace(tmp_path))
-    over.before(EPILOG, TOLD)
+    over.before(EPILOG, GIVEN)
     (tmp_path / "environment").unlink()
     over.after(PROLOG)
     assert over.variables_for(EPILOG) == {}

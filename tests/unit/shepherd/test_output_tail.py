@@ -74,7 +74,7 @@ def test_the_owner_must_be_a_user_who_may_run_jobs_here(tmp_path: Path, became: 
 
 
 @pytest.mark.parametrize(
-    ("content", "max_bytes", "told"),
+    ("content", "max_bytes", "expected"),
     [
         (b"", 10, (0, 0, "")),
         (b"one\ntwo\n", 100, (8, 0, "one\ntwo\n")),
@@ -85,37 +85,37 @@ def test_the_owner_must_be_a_user_who_may_run_jobs_here(tmp_path: Path, became: 
     ],
 )
 def test_the_end_of_a_file_is_read_and_no_more(
-    tmp_path: Path, content: bytes, max_bytes: int, told: tuple[int, int, str]
+    tmp_path: Path, content: bytes, max_bytes: int, expected: tuple[int, int, str]
 ) -> None:
     (tmp_path / "o").write_bytes(content)
     tail = read_end(str(tmp_path / "o"), max_bytes)
-    assert (tail["size"], tail["begin"], tail["text"]) == told
+    assert (tail["size"], tail["begin"], tail["text"]) == expected
 
 
 def test_a_link_is_followed_to_a_plain_file_and_to_nothing_else(tmp_path: Path, became: list[Any]) -> None:
     (tmp_path / "o").write_text("told")
     os.mkfifo(tmp_path / "pipe")
-    said = {}
+    answers = {}
     for target in ("o", "pipe", "/dev/zero", "/dev/tty", str(tmp_path)):
         link = tmp_path / "link"
         link.symlink_to(target)
-        said[target] = read(task(tmp_path, stdout=str(link)), "alice", "stdout", 100)
+        answers[target] = read(task(tmp_path, stdout=str(link)), "alice", "stdout", 100)
         link.unlink()
-    assert said.pop("o")["text"] == "told"
-    assert {str(each["fault"]).rpartition('" ')[2] for each in said.values()} == {"is no plain file"}
+    assert answers.pop("o")["text"] == "told"
+    assert {str(each["fault"]).rpartition('" ')[2] for each in answers.values()} == {"is no plain file"}
     assert [path for each, path in [seen for seen in became if seen[0] == "open"]] == [str(tmp_path / "link")]
 
 
 def test_a_file_replaced_between_check_and_opening_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    plain, said = os.stat(__file__), ""
+    plain, answers = os.stat(__file__), ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "stat", lambda path: plain)
         try:
             read_end(str(tmp_path / "pipe"), 100)
         except (OutputError, OSError) as fault:
-            said = str(fault)
-    assert said == f'"{tmp_path}/pipe" is no plain file'
+            answers = str(fault)
+    assert answers == f'"{tmp_path}/pipe" is no plain file'
 
 
 def test_a_file_that_may_not_be_read_is_reported_with_the_reason(tmp_path: Path, became: list[Any]) -> None:
@@ -126,8 +126,8 @@ def test_a_file_that_may_not_be_read_is_reported_with_the_reason(tmp_path: Path,
     task(tmp_path, stdout=str(tmp_path / "o"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "open", closed)
-        said = read(tmp_path, "alice", "stdout", 100)
-    assert said == {"path": str(tmp_path / "o"), "fault": f'cannot read "{tmp_path}/o": Permission denied'}
+        answers = read(tmp_path, "alice", "stdout", 100)
+    assert answers == {"path": str(tmp_path / "o"), "fault": f'cannot read "{tmp_path}/o": Permission denied'}
 
 
 def test_json_is_printed_for_any_bytes_of_the_file(tmp_path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch) -> None:

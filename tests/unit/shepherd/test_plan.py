@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gridengine.protocols.task_file import TaskConfig
+from shepherd.cgroup_limits import CgroupLimits
 from shepherd.methods import SAFE_PATH, Method
 from shepherd.plan import Contain, MakeDirectory, Output, RemoveDirectory, Run, Sweep, control_method_step, plan
 from tests.unit.shepherd.configuration import config
@@ -62,7 +63,7 @@ def test_codes() -> None:
 
 def test_steps_that_are_no_processes() -> None:
     steps = plan(config(tmpdir="/tmp/7.1.q", cgroups=["/cg/sge.c"], gid_range="1-2"))
-    assert steps[0] == Contain(["/cg/sge.c"], "1-2")
+    assert steps[0] == Contain(["/cg/sge.c"], "1-2", CgroupLimits())
     assert steps[1] == MakeDirectory("/tmp/7.1.q")
     assert steps[-2:] == [Sweep(), RemoveDirectory("/tmp/7.1.q")]
 
@@ -149,7 +150,7 @@ def test_files() -> None:
 )
 def test_where_a_cgroup_limits_processes_those_of_the_job_alone_count(limits: dict[str, int | None], most: int | None) -> None:
     found = config(limits=limits, processes_by_cgroup=True, cgroups=["/cg"])
-    assert plan(found)[0] == Contain(["/cg"], None, None, most)
+    assert plan(found)[0] == Contain(["/cg"], None, CgroupLimits(processes=most))
     assert run(found).limits == []
 
 

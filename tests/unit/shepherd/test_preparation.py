@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from shepherd import containment, directories, preparation
-from shepherd.containment import Containment, NoGroupLeftError
+from shepherd.cgroup_limits import CgroupLimits
+from shepherd.containment import Containment
+from shepherd.group_ids import NoGroupLeftError
 from shepherd.identity import Identity
 from shepherd.plan import Contain
 from shepherd.preparation import PreparationError
@@ -46,7 +48,7 @@ def test_a_job_that_nothing_can_hold_together_does_not_run(
 
     monkeypatch.setattr(containment, "establish", refuse)
     with pytest.raises(PreparationError) as caught:
-        preparation.contain(tmp_path, Contain([], None))
+        preparation.contain(tmp_path, Contain([], None), Trace(tmp_path))
     assert (caught.value.failed, caught.value.fault) == (failed, fault)
 
 
@@ -57,17 +59,19 @@ def test_a_job_runs_with_the_limits_of_its_cgroup_or_not_at_all(tmp_path: Path, 
         directory.mkdir()
         (directory / name).touch()
     monkeypatch.setattr(containment, "establish", lambda *_: Containment([memory, pids], None))
-    held = preparation.contain(tmp_path, Contain([], None, 4096, 5))
+    trace = Trace(tmp_path)
+    held = preparation.contain(tmp_path, Contain(["/cg"], None, CgroupLimits(memory=4096, processes=5, slots=2)), trace)
     assert held.cgroups == [memory, pids]
     assert ((memory / "memory.max").read_text(), (pids / "pids.max").read_text()) == ("4096", "5")
     released: list[Path] = []
     plain = Containment([], None)
     monkeypatch.setattr(plain, "release", released.append)
     monkeypatch.setattr(containment, "establish", lambda *_: plain)
-    assert preparation.contain(tmp_path, Contain([], None)) is plain
-    for step, what in ((Contain([], None, 4096), "memory"), (Contain([], None, None, 5), "processes")):
+    assert preparation.contain(tmp_path, Contain([], None), trace) is plain
+    assert "can't limit the share of processor time of the job by a cgroup" in (tmp_path / "trace").read_text()
+    for limits, what in ((CgroupLimits(memory=4096), "memory"), (CgroupLimits(processes=5), "processes")):
         with pytest.raises(PreparationError, match=f"can't limit the {what}") as caught:
-            preparation.contain(tmp_path, step)
+            preparation.contain(tmp_path, Contain(["/cg"], None, limits), trace)
         assert caught.value.failed == 11
     assert released == [tmp_path, tmp_path], "nothing is kept of a job that does not run"
 
@@ -75,7 +79,7 @@ def test_a_job_runs_with_the_limits_of_its_cgroup_or_not_at_all(tmp_path: Path, 
 @pytest.mark.statement("SO-6")
 def test_binding_to_processors_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bound: list[tuple[int, list[int]]] = []
-    monkeypatch.setattr(os, "sched_setaffinity", lambda *wish: bound.append(wish))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *cores: bound.append(cores))
     preparation.bind([1, 3], Trace(tmp_path))
     assert bound == [(0, [1, 3])]
     monkeypatch.setattr(os, "sched_setaffinity", full)

@@ -32,11 +32,11 @@ def present(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
     """The limits of the process, which is a container's root: its own are these, and none that is lowered can be raised."""
     values = dict.fromkeys(range(16), UNLIMITED)
 
-    def lower(kind: int, wanted: tuple[int, int]) -> None:
+    def lower(kind: int, requested: tuple[int, int]) -> None:
         hard = values[kind][1]
-        if hard != resource.RLIM_INFINITY and not 0 <= wanted[1] <= hard:
+        if hard != resource.RLIM_INFINITY and not 0 <= requested[1] <= hard:
             raise ValueError("not allowed to raise maximum limit")
-        values[kind] = wanted
+        values[kind] = requested
 
     monkeypatch.setattr(resource, "getrlimit", values.__getitem__)
     monkeypatch.setattr(resource, "setrlimit", lower)

@@ -15,6 +15,7 @@ from shepherd import process_tree, processes
 from shepherd.containment import Containment
 from shepherd.processes import Processes
 from shepherd.task_files import Trace
+from tests.unit.shepherd.test_containment import cgroup
 
 
 def me() -> int:
@@ -98,8 +99,9 @@ def test_only_a_job_that_runs_is_reniced_and_measured(
     found: Processes, done: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     measured: list[Any] = []
-    monkeypatch.setattr(found.usage, "sample", lambda pids, _, cpu_s: measured.append((sorted(pids), cpu_s)))
+    monkeypatch.setattr(found.usage, "sample", lambda pids, _, cpu_s, memory: measured.append((sorted(pids), cpu_s)))
     found.containment = Held(5.0)
+    found.containment.cgroups = [cgroup(tmp_path / "cg", cpu__weight="")]
     found.awaited = 200
     found.renice(5)
     found.measure()
@@ -107,8 +109,9 @@ def test_only_a_job_that_runs_is_reniced_and_measured(
     found.measure()
     assert (done, measured) == ([], [])
     found.job_pid = found.awaited = 100
-    found.renice(5)
+    found.renice(5, 2)
     found.measure()
+    assert (tmp_path / "cg" / "cpu.weight").read_text() == "66"
     assert (done, measured) == ([("renice", [100, 101, 300], 5)], [([100, 101, 300], 5.0)])
     assert "nice value 5 for 2 processes" in (tmp_path / "trace").read_text()
 

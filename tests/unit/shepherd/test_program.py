@@ -13,11 +13,11 @@ from shepherd import process_tree
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The calls and their arguments, in the directory of a test."""
-    told: list[object] = []
+    reports: list[object] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(process_tree, "detach", lambda: told.append("detached"))
-    monkeypatch.setattr(program, "shepherd", told.append)
-    return told
+    monkeypatch.setattr(process_tree, "detach", lambda: reports.append("detached"))
+    monkeypatch.setattr(program, "shepherd", reports.append)
+    return reports
 
 
 @pytest.mark.statement("EX-15")

@@ -57,7 +57,7 @@ def test_a_step_that_breaks_takes_nothing_of_the_jobs_end_with_it(
     ("number", "fault"), [(errno.EAGAIN, "host"), (errno.ENOSPC, "host"), (errno.EDQUOT, "job"), (errno.EROFS, "")]
 )
 @pytest.mark.parametrize("where", ["process", "directory"])
-def test_a_host_without_room_is_no_fault_of_the_queue(
+def test_a_host_without_disk_space_is_no_fault_of_the_queue(
     played_run: PlayedRun, monkeypatch: pytest.MonkeyPatch, where: str, number: int, fault: str
 ) -> None:
     def refused(*_: object) -> None:

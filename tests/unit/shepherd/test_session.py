@@ -97,10 +97,10 @@ def test_a_job_whose_client_never_came_ends_as_if_it_were_hung_up(monkeypatch: p
 def test_the_client_is_sent_the_outcome_of_the_job(linger: bool) -> None:
     session, _, listening = made(open_pipes())
     session.finish(3, 37, "limit h_rt exceeded", linger)
-    told = os.read(listening, 1000)
-    assert told.endswith(b"\n")
+    received = os.read(listening, 1000)
+    assert received.endswith(b"\n")
     outcome = {"exit_status": 3, "failed": 37, "reason": "limit h_rt exceeded"}
-    assert json.loads(told) == {"outcome": outcome, "linger": linger}
+    assert json.loads(received) == {"outcome": outcome, "linger": linger}
     assert os.read(listening, 1000) == b"", "it is the last word"
     os.close(listening)
 

@@ -45,12 +45,12 @@ class Client:
 
     def output(self, size: int) -> bytes:
         """The next `size` bytes of the job's output, in however many frames a terminal gives them."""
-        said = b""
-        while len(said) < size:
+        content = b""
+        while len(content) < size:
             kind, data = self.next()
             assert kind in (session.OUTPUT, session.ACKNOWLEDGED)
-            said += data if kind == session.OUTPUT else b""
-        return said
+            content += data if kind == session.OUTPUT else b""
+        return content
 
     def acknowledge(self) -> None:
         self.socket.sendall(session.encode_acknowledgement(self._inbox.count))
@@ -92,10 +92,10 @@ class Played:
         connection.sendall(json.dumps({"attempt": 1, "client": None, "received": None, **greeting}).encode() + b"\n")
         line = b""
         while not line.endswith(b"\n"):
-            letter = connection.recv(1)
-            if not letter:
+            byte = connection.recv(1)
+            if not byte:
                 raise ConnectionError("the session is over")
-            line += letter
+            line += byte
         return Client(connection, json.loads(line))
 
     def finish(self, linger: bool = True, **outcome: Any) -> None:

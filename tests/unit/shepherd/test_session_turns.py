@@ -137,9 +137,9 @@ def test_processes_that_left_the_job_with_its_output_do_not_delay_the_end(play: 
     for descriptor in played.streams.job[1:]:
         os.write(descriptor, b"last words")
     assert played.finish() is None
-    said = client.frames()
-    assert sorted(said[:-1]) == [(session.OUTPUT, b"last words"), (session.ERROR, b"last words")]
-    assert ended(said)
+    received = client.frames()
+    assert sorted(received[:-1]) == [(session.OUTPUT, b"last words"), (session.ERROR, b"last words")]
+    assert ended(received)
     os.write(played.streams.job[1], b"of a daemon")
     assert played.serve() is None
     assert client.frames() == [], "the outcome is the last"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shepherd import task_files
-from shepherd.containment import parse_gid_range
+from shepherd.group_ids import parse_gid_range
 from shepherd.process_tree import start_ticks
 from tests.unit.shepherd.descriptors import open_descriptors
 
@@ -67,7 +67,7 @@ def test_a_command_is_passed_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.statement("EX-9")
-def test_the_end_waits_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_waits_for_disk_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rounds: list[float] = []
     write = task_files.write_exit
 

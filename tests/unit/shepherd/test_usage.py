@@ -69,8 +69,8 @@ def ended(**rusage: float) -> struct_rusage:
 
 def stat(utime: int = 0, cutime: int = 0, vsize: int = 0, pages: int = 0) -> list[bytes]:
     """/proc/PID/stat from the state on: stime is 3 ticks, cstime 4."""
-    told = {11: utime, 12: 3, 13: cutime, 14: 4, 20: vsize, 21: pages}
-    return [str(told.get(index, 10**6)).encode() for index in range(40)]
+    fields = {11: utime, 12: 3, 13: cutime, 14: 4, 20: vsize, 21: pages}
+    return [str(fields.get(index, 10**6)).encode() for index in range(40)]
 
 
 @pytest.mark.statement("EX-8", "AC-2")
@@ -130,6 +130,16 @@ def test_the_processor_time_of_a_cgroup_is_exact(memory: dict[int, int]) -> None
     assert used.cpu_s == 5.0
     used.sample([7], 102.0, 4.0)
     assert used.cpu_s == 5.0
+
+
+@pytest.mark.statement("EX-8", "EX-6")
+def test_the_memory_of_a_cgroup_replaces_address_spaces(memory: dict[int, int]) -> None:
+    memory[7] = 64 * GIGABYTE
+    used = JobUsage()
+    used.began(100.0)
+    used.sample([7], 101.0, None, 2 * GIGABYTE)
+    assert used.current_values()["vmem"] == used.current_values()["maxvmem"] == 2 * GIGABYTE
+    assert used.final(1.0)["mem"] == 2.0
 
 
 @pytest.mark.statement("EX-8")

@@ -101,7 +101,7 @@ def test_a_process_that_sends_another_message_is_refused(played: Played, monkeyp
     assert played.hand_over("/2", "alice") == 0
 
 
-def test_more_do_not_wait_than_the_host_has_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_wait_than_the_host_permits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting_shepherds, "max_waiting", lambda: 2)
     lines = []
     with closing(Played(tmp_path)) as played:

@@ -55,7 +55,7 @@ def test_load_frees_nothing_while_no_job_is_there(cell: Cell) -> None:
     assert Affected.by(cell.state, heard).may_start_jobs
 
 
-def test_with_a_host_goes_what_its_sensors_said_of_others(cell: Cell) -> None:
+def test_with_a_host_go_its_sensors_values_of_other_hosts(cell: Cell) -> None:
     apply(cell.master.state, HostHeard("h2", cell.now, {"lic": "3"}, by="h1"))
     lost = Affected.by(cell.state, HostLost("h1", cell.now))
     assert lost.lost == {"h1"} and lost.heard == {"h2": {"lic"}} and not lost.may_start_jobs

@@ -11,14 +11,14 @@ from gridengine.state.shared_values import share_values
 from gridengine.state.state import State, decode_snapshot
 from tests.builders import Cluster
 
-WISH: dict[str, Any] = {"hard": {"h_rt": "60", "arch": "lx"}, "cwd": "/home/alice/work", "mail_list": ("alice@h1",)}
+REQUEST: dict[str, Any] = {"hard": {"h_rt": "60", "arch": "lx"}, "cwd": "/home/alice/work", "mail_list": ("alice@h1",)}
 SHARED = ("name", "owner", "cwd", "hard", "soft", "mail_list", "context", "pending")
 
 
 def two(cluster: Cluster) -> list[Job]:
     """Two jobs that differ in nothing but the number, each made of values of its own as a decoder makes them."""
     for _ in range(2):
-        data = encode_events([JobSubmitted(cluster.job(**WISH))])
+        data = encode_events([JobSubmitted(cluster.job(**REQUEST))])
         for event in decode_events(data):
             cluster.apply(event)
     first, second = cluster.state.jobs.values()
@@ -42,7 +42,7 @@ def test_a_changed_job_leaves_the_others_as_they_are() -> None:
     cluster = Cluster()
     first, second = two(cluster)
     cluster.apply(JobChanged(first.id, JobChanges(hard={"h_rt": "90"})))
-    assert (cluster.state.jobs[first.id].hard, cluster.state.jobs[second.id].hard) == ({"h_rt": "90"}, WISH["hard"])
+    assert (cluster.state.jobs[first.id].hard, cluster.state.jobs[second.id].hard) == ({"h_rt": "90"}, REQUEST["hard"])
 
 
 def test_tables_in_another_order_stay_as_they_were_asked_for() -> None:

@@ -46,7 +46,7 @@ def test_the_four_examples(moment: str, night: str, day: str) -> None:
 
 
 @pytest.mark.statement("CA-3")
-def test_on_beats_suspended_beats_off() -> None:
+def test_on_overrides_suspended_overrides_off() -> None:
     calendar = parse_calendar("NONE", "12-18 tue=13-17=on")
     assert state_at(calendar, at("05.01.1999 12:30:00")) == "off"
     assert state_at(calendar, at("05.01.1999 13:00:00")) == "on"

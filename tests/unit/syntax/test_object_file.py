@@ -141,8 +141,8 @@ def test_the_complex_table() -> None:
     head, line, *entries = text.split("\n")[:-2]
     assert head.endswith("type        relop   requestable consumable default  urgency    ") and line == f"#{'-' * 130}"
     assert [" ".join(entry.split(" ", 1)[1].split()) for entry in entries[:1]] == ["a STRING == YES NO NONE 0"]
-    assert [entry.index(word) for entry, word in zip(entries, ("STRING", "RESTRING", "BOOL"), strict=True)] == [68] * 3
-    assert [entry.index(word) for entry, word in zip(entries, ("YES", "FORCED", "YES"), strict=True)] == [88] * 3
+    assert [entry.index(token) for entry, token in zip(entries, ("STRING", "RESTRING", "BOOL"), strict=True)] == [68] * 3
+    assert [entry.index(token) for entry, token in zip(entries, ("YES", "FORCED", "YES"), strict=True)] == [88] * 3
     assert [{name: value for name, value, _ in row} for row in parse_complex_table(text)] == rows
 
 

@@ -75,6 +75,6 @@ def test_wrong_rules_are_refused(text: str) -> None:
 
 
 @pytest.mark.statement("RQ-12")
-def test_the_position_of_a_fault_is_said() -> None:
+def test_the_position_of_a_fault_is_reported() -> None:
     with pytest.raises(InvalidValueError, match=r'wrong at position 9 \("foo"\)'):
         parse_rule("users a foo b to slots=1")

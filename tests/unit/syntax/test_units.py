@@ -129,7 +129,7 @@ def test_durations_have_no_field_for_days() -> None:
     assert format_time(INFINITY) == "infinity"
 
 
-def test_memory_is_printed_with_the_largest_letter_that_fits() -> None:
+def test_memory_is_printed_with_the_largest_suffix_that_fits() -> None:
     assert format_memory(4 * 2**30) == "4.000G"
     assert format_memory(2**40) == "1.000T"
     assert format_memory(1536) == "1.500K"
@@ -175,9 +175,9 @@ def test_times_as_people_say_them(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize("hours", [-12, 0, 14])
-def test_a_moment_of_any_limit_can_be_said(hours: int) -> None:
+def test_a_time_at_any_limit_can_be_printed(hours: int) -> None:
     zone = timezone(timedelta(hours=hours))
     assert format_moment(0, UTC) == "1970-01-01 00:00:00"
-    told = {format_moment(float(moment), zone) for moment in (253402214401, 253402300800, 1e14, 1e300, INFINITY)}
-    assert told == {"a time after the year 9999"}
+    formatted = {format_moment(float(moment), zone) for moment in (253402214401, 253402300800, 1e14, 1e300, INFINITY)}
+    assert formatted == {"a time after the year 9999"}
     assert format_moment(253402214400, zone) > "9999-12-30 12"

@@ -8,16 +8,16 @@ import pytest
 
 from tests.torture import verdict
 from tests.torture.evidence import Evidence, Record, Slave, Try, read_accounting, read_lines
-from tests.torture.journal import Broken, Said
+from tests.torture.journal import Broken, Request
 
 Plant = Callable[[Evidence], object]
 
 
-def asked(what: str, at: float, job: int = 0, sure: bool = True, **more: object) -> Said:
-    return Said(what, "alice", at, at + 0.1, sure, job, dict(more))
+def asked(what: str, at: float, job: int = 0, sure: bool = True, **more: object) -> Request:
+    return Request(what, "alice", at, at + 0.1, sure, job, dict(more))
 
 
-def submitted(job: int, kind: str = "single", at: float = 10.0, **more: object) -> Said:
+def submitted(job: int, kind: str = "single", at: float = 10.0, **more: object) -> Request:
     return asked("submit", at, job, kind=kind, **{"tasks": 1, "licences": 0, "rerun": "n", **more})
 
 
@@ -35,7 +35,7 @@ def e() -> Evidence:
     """1: plain. 2: waits for 1. 3: held and released. 4: in reservation 7. 5: an array, lost with its host and run again. 6:
     deleted before it began. 8: tightly integrated. 9: a session, the last one that nobody has submitted."""
     return Evidence(
-        said=[
+        requests=[
             submitted(1), submitted(2, "dependent", after=1), submitted(3, "held"), asked("release", 14.0, 3),
             asked("alter", 11.0, 3, account="new"), asked("reserve", 15.0, reservation=7, lasts=30),
             submitted(4, "reserved", 16.0, reservation=7), submitted(5, "array", 17.0, tasks=2, rerun="y"),
@@ -63,7 +63,7 @@ def test_evidence_in_order_breaks_no_rule(e: Evidence) -> None:
 
 PLANTS: dict[str, Plant] = {
     "lost: task (1, 1) has no record, but began": lambda e: e.records.pop(0),
-    "lost: task (99, 1) has no record, and never began": lambda e: e.said.append(submitted(99)),
+    "lost: task (99, 1) has no record, and never began": lambda e: e.requests.append(submitted(99)),
     "invented: 1 jobs beside 0": lambda e: (e.records.append(record(77)), e.tries.append(tried(77, 50.0, 51.0))),
     "once: task (1, 1) was tried 2 times and has 1": lambda e: e.tries.append(tried(1, 13.0, 14.0)),
     "once: task (3, 1) is not rerunnable": lambda e: e.tries.append(tried(3, 16.0, 17.0)),
@@ -83,7 +83,7 @@ PLANTS: dict[str, Plant] = {
     "configuration: seq_no is 4, not one of ['3']": lambda e: e.queue.update(seq_no="4"),
     "sessions: session alice.i1 began 1 times and did not end": lambda e: setattr(e.tries[-1], "end", None),
     "slave_tasks: a slave task of 8 began on t2 at 20.0": lambda e: setattr(e.slaves[0], "begin", 20.0),
-    "tracebacks: alice: Traceback": lambda e: e.said.append(asked("traceback", 9.0, said="Traceback")),
+    "tracebacks: alice: Traceback": lambda e: e.requests.append(asked("traceback", 9.0, output="Traceback")),
     "left_over: t1: shepherd 4711": lambda e: e.left.append("t1: shepherd 4711"),
 }
 
@@ -99,22 +99,22 @@ def test_each_rule_has_a_plant() -> None:
 
 
 def test_a_change_without_an_answer_may_have_been_made_or_not(e: Evidence) -> None:
-    e.said.append(asked("configure", 23.0, sure=False, attribute="seq_no", value="8"))
-    e.said.append(asked("alter", 12.0, 3, sure=False, account="other"))
+    e.requests.append(asked("configure", 23.0, sure=False, attribute="seq_no", value="8"))
+    e.requests.append(asked("alter", 12.0, 3, sure=False, account="other"))
     for seq_no, account in (("3", "new"), ("8", "other")):
         e.queue["seq_no"], e.records[2].account = seq_no, account
         assert verdict.breaches(e) == []
 
 
 def test_a_submission_without_an_answer_may_have_made_a_job(e: Evidence) -> None:
-    e.said.append(asked("submit", 23.0, sure=False, kind="single"))
+    e.requests.append(asked("submit", 23.0, sure=False, kind="single"))
     e.tries.append(tried(77, 50.0, 51.0))
     e.records.append(record(77))
     assert verdict.breaches(e) == []
 
 
 def test_a_job_that_has_not_begun_goes_with_its_reservation(e: Evidence) -> None:
-    e.said.append(submitted(98, "reserved", reservation=7))
+    e.requests.append(submitted(98, "reserved", reservation=7))
     assert verdict.breaches(e) == []
 
 

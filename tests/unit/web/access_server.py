@@ -29,7 +29,7 @@ class AccessServer:
         self.sessions, self.links = Logins(self.path, lambda: self.now), Links(lambda: self.now)
 
     def access(self, tls: bool = False) -> Access:
-        guard = Guard(self.sessions, frozenset(("localhost", "127.0.0.1")), tls)
+        guard = Guard(self.sessions, frozenset(("localhost", "127.0.0.1", "fd88::1")), tls)
         return Access(self.links, self.sessions, guard)
 
 

@@ -55,7 +55,7 @@ class Visitor:
         async with self.client.post(address, data=form, headers={"HX-Request": "true"}) as response:
             self.status = response.status
             tree = lxml.html.fragment_fromstring(await response.text(), create_parent="div")
-            return [words(note) for note in tree.iter("li")]
+            return [text_of(note) for note in tree.iter("li")]
 
     async def send(self, address: str, fields: Mapping[str, Any], headers: dict[str, str] | None = None) -> Any:
         """The page after a form, confirmed where the server asks."""
@@ -92,7 +92,7 @@ def _pairs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, one) for name, value in fields.items() for one in (value if isinstance(value, list) else [value])]
 
 
-def words(element: Any) -> str:
+def text_of(element: Any) -> str:
     """The text of an element, with single blanks."""
     strip_tags(element, "wbr")  # a name that may be broken is one word
     return " ".join(" ".join(element.itertext()).split())
@@ -101,7 +101,7 @@ def words(element: Any) -> str:
 def rows(page: Any, table: int = 0) -> list[list[str]]:
     """The cells of a table's body."""
     bodies = page.findall(".//table/tbody")
-    return [[words(cell) for cell in row if cell.tag in ("th", "td")] for row in bodies[table]] if bodies else []
+    return [[text_of(cell) for cell in row if cell.tag in ("th", "td")] for row in bodies[table]] if bodies else []
 
 
 def page(address: str) -> Callable[[Visitor], Awaitable[Any]]:

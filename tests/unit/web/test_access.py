@@ -67,10 +67,10 @@ def test_wrong_links_do_not_block_logins(access_server: AccessServer, at: Any) -
     assert len(access_server.links.make(ALICE)) * 6 >= 256
 
 
-@pytest.mark.parametrize("wanted", ["//evil.example/", "/\\evil.example", "https://evil.example/", "/%0d%0aSet-Cookie:x=1", "x"])
-def test_a_login_leads_nowhere_else(access_server: AccessServer, at: Any, wanted: str) -> None:
+@pytest.mark.parametrize("target", ["//evil.example/", "/\\evil.example", "https://evil.example/", "/%0d%0aSet-Cookie:x=1", "x"])
+def test_a_login_leads_nowhere_else(access_server: AccessServer, at: Any, target: str) -> None:
     async def play(client: Client) -> str:
-        headers = {"Cookie": f"ge_next={wanted}"}
+        headers = {"Cookie": f"ge_next={target}"}
         async with client.post(f"/login/{access_server.links.make(ALICE)}", headers=headers, allow_redirects=False) as response:
             assert "x" not in response.cookies
             return str(response.headers["Location"])
@@ -287,8 +287,8 @@ def test_other_sites_cannot_log_users_in(access_server: AccessServer, at: Any, s
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        ("localhost:8646", 200), ("127.0.0.1", 200), ("LOCALHOST", 200),
-        ("evil.example", 421), ("localhost.evil.example", 421), ("", 421),
+        ("localhost:8646", 200), ("127.0.0.1", 200), ("LOCALHOST", 200), ("[fd88::1]:8646", 200), ("[FD88:0::1]", 200),
+        ("evil.example", 421), ("[fd88::2]:8646", 421), ("localhost.evil.example", 421), ("", 421),
     ],
 )
 def test_a_browser_that_means_another_host_is_sent_away(access_server: AccessServer, at: Any, host: str, expected: int) -> None:

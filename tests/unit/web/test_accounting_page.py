@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daemons.web.pages import accounting
-from tests.unit.web.browsing import rows, visiting, words
+from tests.unit.web.browsing import rows, text_of, visiting
 from tests.unit.web.followed import Followed
 
 PAGE = "/accounting/sql?sql=SELECT"
@@ -53,4 +53,4 @@ def test_no_answer_makes_a_page_long(
     text = page.text_content()
     assert len(text) < MOST_BYTES
     assert len(rows(page)[0]) == min(columns, 100)
-    assert (f"{columns - 100:,} more columns are in the CSV only." in words(page)) is (columns > 100)
+    assert (f"{columns - 100:,} more columns are in the CSV only." in text_of(page)) is (columns > 100)

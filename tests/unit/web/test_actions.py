@@ -36,8 +36,8 @@ def test_all_that_match_are_more_than_one_request_holds(followed: Followed, post
     count = min(most_targets(name) + 50, 1100)
     for _ in range(count):
         followed.cell.submit()
-    said = post("/jobs", action=action, all="1", list="/jobs?owner=alice", to="-7")
-    assert len(said) == count, said[:3]
+    messages = post("/jobs", action=action, all="1", list="/jobs?owner=alice", to="-7")
+    assert len(messages) == count, messages[:3]
     jobs = followed.cell.state.jobs.values()
     if action == "hold":
         assert all(job.holds for job in jobs)
@@ -59,8 +59,8 @@ def test_holds_of_each_kind(followed: Followed, post: Any) -> None:
 @pytest.mark.parametrize("priority", ["", "high", "1" * 40, "\u0663"])
 def test_a_priority_that_is_none_is_refused(followed: Followed, post: Any, priority: str) -> None:
     job = followed.cell.submit(holds="u")
-    (said,) = post("/jobs", action="priority", target=str(job), to=priority)
-    assert "priority" in said
+    (messages,) = post("/jobs", action="priority", target=str(job), to=priority)
+    assert "priority" in messages
     assert followed.cell.state.jobs[job].priority == 0
 
 
@@ -87,5 +87,5 @@ def test_a_manager_removes_all_jobs_of_an_instance(followed: Followed, post: Any
 
 
 def test_only_managers_stop_daemons(post: Any) -> None:
-    (said,) = post("/hosts", ALICE, action="jobs", host="h1")
-    assert "denied" in said
+    (messages,) = post("/hosts", ALICE, action="jobs", host="h1")
+    assert "denied" in messages

@@ -13,15 +13,14 @@ import pytest
 
 from daemons.qmaster.decide.jobs.job_request import request_of
 from daemons.web.pages.altering import JOBS, RESERVATIONS, changes_of
-from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.reservation_values import reservation_values
+from daemons.web.pages.option_values import program_of, reservation_values, values_of
 from daemons.web.pages.reservations import FIELDS
 from daemons.web.pages.submitting import read_form
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
 from gridengine.protocols.gdi.requests import Caller
-from tests.unit.web.browsing import visiting, words
+from tests.unit.web.browsing import text_of, visiting
 from tests.unit.web.followed import ALICE, BOB, ROOT, Followed
 from tests.unit.web.test_submit_page import FULL, NOW
 
@@ -61,9 +60,9 @@ def test_the_values_of_a_job_make_the_same_job_again(followed: Followed, monkeyp
     first = read_form(SUBMITTED, NOW)
     assert not first.faults
     job = followed.cell.submit(**first.request)
-    wish = request_of(followed.cell.state.jobs[job])
-    wish.environment = first.request["environment"]
-    again = read_form(values_of(wish, ZoneInfo("UTC")) | program_of(wish), NOW)
+    submitted = request_of(followed.cell.state.jobs[job])
+    submitted.environment = first.request["environment"]
+    again = read_form(values_of(submitted, ZoneInfo("UTC")) | program_of(submitted), NOW)
     assert again.faults == {}
     assert {name: again.request[name] for name in first.request} == first.request
 
@@ -84,14 +83,14 @@ def test_only_what_is_changed_is_sent(followed: Followed, play: Any) -> None:
 
     checked, before, _, asked = play(acts)
     assert before == {"h_rt": "60"}
-    assert "Preview: " in words(checked)
+    assert "Preview: " in text_of(checked)
     assert asked[-1] == ("alice", "alter_jobs")
     after = followed.cell.state.jobs[job]
     assert (after.hard, after.priority) == ({"h_rt": "120", "mem_free": "1M"}, -5)
 
 
 @pytest.mark.parametrize(
-    ("before", "values", "words_", "faults"),
+    ("before", "values", "changes", "faults"),
     [
         ({"-l": "a=1"}, {"-l": "a=1"}, [], []),
         ({"-l": "a=1"}, {"-l": ""}, ["-l", "''"], []),
@@ -103,9 +102,9 @@ def test_only_what_is_changed_is_sent(followed: Followed, play: Any) -> None:
         ({"-sc": "a=1,b=2"}, {"-sc": "a=1"}, ["-sc", "a=1"], []),
     ],
 )
-def test_changes(before: dict[str, str], values: dict[str, str], words_: list[str], faults: list[str]) -> None:
+def test_changes(before: dict[str, str], values: dict[str, str], changes: list[str], faults: list[str]) -> None:
     changed = changes_of(JOBS.form, "7", before, values, NOW)
-    assert (changed.command, sorted(changed.faults)) == (" ".join(["qalter", *words_, "7"]), faults)
+    assert (changed.command, sorted(changed.faults)) == (" ".join(["qalter", *changes, "7"]), faults)
 
 
 def test_the_forms_have_no_option_that_their_command_has_not() -> None:
@@ -148,8 +147,8 @@ def test_a_reservation_is_moved_in_its_form(followed: Followed, play: Any) -> No
         return checked, before, await visitor.send(f"/reservations/{number}/alter", values)
 
     checked, before, after = play(acts, ROOT)
-    assert "Preview: " in words(checked)
-    assert (before, f"modified advance_reservation {number}" in words(after)) == ("late", True)
+    assert "Preview: " in text_of(checked)
+    assert (before, f"modified advance_reservation {number}" in text_of(after)) == ("late", True)
     changed = cell.state.reservations[number]
     assert (changed.name, changed.end_time - changed.start_time) == ("early", 1200)
 
@@ -163,7 +162,7 @@ def test_errors_are_shown_while_the_visitor_types(followed: Followed, play: Any)
 
     shown = play(acts)
     assert not shown.xpath("//form")
-    assert "-p: " in words(shown)
+    assert "-p: " in text_of(shown)
 
 
 @pytest.mark.parametrize("before", ["", "[]", "7", "[" * 100_000])
@@ -186,11 +185,11 @@ def test_the_job_of_another_user_shows_its_options_and_cannot_be_changed(followe
         return answer, await visitor.get(f"/submit?from={job}"), await visitor.get("/submit?from=99"), visitor.status
 
     answer, copy, _, status = play(acts, BOB)
-    assert "must be at least owner" in words(answer)
+    assert "must be at least owner" in text_of(answer)
     assert followed.cell.state.jobs[job].name != "mine"
-    assert "hidden" not in words(copy)
+    assert "hidden" not in text_of(copy)
     assert "SECRET" not in field(copy, "-v")
-    assert "are its owner's" in words(copy)
+    assert "are its owner's" in text_of(copy)
     assert status == 404
 
 

@@ -105,7 +105,7 @@ def test_a_job_lives_through_the_api(followed: Followed, api: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "status", "words"),
+    ("method", "path", "body", "status", "reason"),
     [
         ("GET", "/jobs/99", None, 404, "nothing at"),
         ("GET", "/nothing", None, 404, "nothing at"),
@@ -136,12 +136,12 @@ def test_a_job_lives_through_the_api(followed: Followed, api: Any) -> None:
     ],
 )
 def test_errors_are_problems_with_a_reason(
-    api: Any, method: str, path: str, body: Any, status: int, words: str
+    api: Any, method: str, path: str, body: Any, status: int, reason: str
 ) -> None:
     found, problem, headers = api(one(method, path, body))
     assert (found, problem["status"]) == (status, status), problem
     assert headers["Content-Type"].startswith("application/problem+json")
-    assert words in problem["detail"]
+    assert reason in problem["detail"]
 
 
 @pytest.mark.statement("GU-12")

@@ -11,7 +11,7 @@ import pytest
 
 from daemons.web.drawing.calendar_week import CalendarDay, StateSpan, monday_of, week_of
 from gridengine.syntax.calendar import parse_calendar
-from tests.unit.web.browsing import visiting, words
+from tests.unit.web.browsing import text_of, visiting
 from tests.unit.web.followed import ROOT, Followed
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -71,7 +71,7 @@ def test_the_page_of_a_calendar_shows_the_week_of_its_address(
             page = await visitor.get(f"/config/calendar/nights{query}")
             assert len(page.xpath("//svg/g[starts-with(@id, 'day-')]")) == 7
             assert not day or page.xpath(f"//g[@id='{day}']")
-            titles = [words(title) for title in page.xpath("//svg//title")]
+            titles = [text_of(title) for title in page.xpath("//svg//title")]
             assert titles.count("off from 20:00 to 24:00") == 7
             following = page.xpath("//a[@rel='next']/@href")[0]
             after = await visitor.get(following)

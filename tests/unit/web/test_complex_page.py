@@ -13,7 +13,7 @@ import pytest
 
 from daemons.web.pages.complexes import CHOICES, combinations
 from gridengine.protocols.gdi.requests import Caller
-from tests.unit.web.browsing import visiting, words
+from tests.unit.web.browsing import text_of, visiting
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
@@ -67,14 +67,14 @@ def test_a_change_set_is_made_as_one(followed: Followed, play: Any) -> None:
         return seen, await visitor.send("/complexes/edit", form | {"do": "commit"})
 
     seen, done = play(acts)
-    assert [words(each) for each in seen.xpath("//section[h2='Preview']//li")] == [
+    assert [text_of(each) for each in seen.xpath("//section[h2='Preview']//li")] == [
         "old is removed",
         "slots urgency 1000 → 500",
         "gpu is added",
     ]
     stored = followed.cell.state.kind("complex")
     assert (stored["gpu"]["consumable"], stored["slots"]["urgency"], "old" in stored) == ("YES", "500", False)
-    assert "All complexes" in words(done)
+    assert "All complexes" in text_of(done)
 
 
 def test_a_single_refusal_refuses_all_and_marks_its_row(followed: Followed, play: Any) -> None:
@@ -86,7 +86,7 @@ def test_a_single_refusal_refuses_all_and_marks_its_row(followed: Followed, play
     page = play(acts)
     assert followed.cell.state.kind("complex")["slots"]["urgency"] == "1000"
     assert page.xpath("//tr[@class='wrong']/@id") == ["row-new-0"]
-    assert "cannot be consumed" in words(page)
+    assert "cannot be consumed" in text_of(page)
     assert page.xpath("//input[@name='new 0 name']/@value") == ["bad"], "what was typed is still there"
 
 
@@ -98,7 +98,7 @@ def test_a_table_that_changed_meanwhile_is_not_overwritten(followed: Followed, p
         followed.cell.admin("config_change", changes=[change])
         return await visitor.send("/complexes/edit", form)
 
-    assert "has been changed since" in words(play(acts))
+    assert "has been changed since" in text_of(play(acts))
     assert followed.cell.state.kind("complex")["slots"]["urgency"] == "7"
 
 
@@ -119,7 +119,7 @@ def test_users_without_rights_read_the_table(followed: Followed, play: Any) -> N
         return page, await visitor.send("/complexes/edit", form)
 
     page, answer = play(acts, ALICE)
-    assert [words(each) for each in page.xpath("//main//tbody//th")] == ["h_vmem", "s_vmem"]
+    assert [text_of(each) for each in page.xpath("//main//tbody//th")] == ["h_vmem", "s_vmem"]
     assert page.xpath("//button[@aria-disabled='true'][text()='Change']")
     assert "gpu" not in followed.cell.state.kind("complex")
-    assert "alice" in words(answer)
+    assert "alice" in text_of(answer)

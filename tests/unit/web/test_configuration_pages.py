@@ -9,7 +9,7 @@ import pytest
 
 from gridengine.config import KINDS
 from gridengine.kinds import KIND
-from tests.unit.web.browsing import Visitor, rows, words
+from tests.unit.web.browsing import Visitor, rows, text_of
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
@@ -78,7 +78,7 @@ def test_a_queue_is_changed_for_one_host_with_a_preview(followed: Followed, brow
         before = stored(followed, "cluster_queue", "all.q")
         done = await change(visitor, "/config/cluster_queue/all.q", slots="4,[h1=8]", hostlist="h1 h2")
         assert before is not None
-        return words(preview), before["slots"], words(done)
+        return text_of(preview), before["slots"], text_of(done)
 
     preview, unchanged, done = browse(play)
     assert "queue instances are removed" in preview
@@ -108,7 +108,7 @@ def test_objects_are_cloned_and_removed(followed: Followed, browse: Any) -> None
 def test_a_cycle_of_host_groups_is_refused_with_its_path(followed: Followed, browse: Any) -> None:
     followed.cell.add("host_group", "@a", hostlist="@allhosts")
     page = browse(lambda visitor: change(visitor, "/config/host_group/@allhosts", hostlist="h1 @a"))
-    assert "@a" in words(page.find(".//ul[@class='notes']"))
+    assert "@a" in text_of(page.find(".//ul[@class='notes']"))
     assert "@a" not in followed.cell.state.kind("host_group")["@allhosts"]["hostlist"]
 
 
@@ -140,10 +140,10 @@ JUNK = "(( no value ,,=["
 
 def faults_of(page: Any) -> dict[str, str]:
     """What is said beside fields, by their names."""
-    return {each.get("id").removeprefix("error-"): words(each) for each in page.xpath("//span[@class='error']")}
+    return {each.get("id").removeprefix("error-"): text_of(each) for each in page.xpath("//span[@class='error']")}
 
 
-def test_a_refused_change_keeps_what_was_typed_and_says_why_beside_the_field(followed: Followed, browse: Any) -> None:
+def test_a_refused_change_keeps_the_input_and_shows_the_reason_beside_the_field(followed: Followed, browse: Any) -> None:
     """Of each kind: all that can be typed is wrong, and all of it is in the form again."""
 
     async def play(visitor: Visitor) -> None:
@@ -188,7 +188,7 @@ def test_typed_values_stay_when_another_user_removes_the_object(followed: Follow
         await visitor.post("/config/project/climate", **{**fields, "do": "remove"})
         page = await visitor.send("/config/project/climate", {**fields, "attr oticket": "77", "do": "save"})
         assert visitor.status == 200
-        assert "Another administrator has removed it" in words(page.find(".//main"))
+        assert "Another administrator has removed it" in text_of(page.find(".//main"))
         fields = form_of(page)
         assert fields["attr oticket"] == "77"
         assert stored(followed, "project", "climate") is None
@@ -217,7 +217,7 @@ def test_a_user_sees_all_and_changes_nothing(followed: Followed, browse: Any) ->
     async def play(visitor: Visitor) -> tuple[str, str]:
         page = await visitor.get("/config/cluster_queue/all.q")
         done = await change(visitor, "/config/cluster_queue/all.q", slots="99")
-        return words(page), words(done)
+        return text_of(page), text_of(done)
 
     page, done = browse(play, ALICE)
     assert '"alice" must be manager for this operation' in page
@@ -252,4 +252,4 @@ def test_a_form_that_was_tampered_with_changes_nothing(followed: Followed, brows
 def test_a_text_is_searched_in_all_objects(browse: Any, find: str, objects: list[str]) -> None:
     page = browse(lambda visitor: visitor.get(f"/config?find={find.replace('@', '%40')}"))
     found = [" ".join(row) for row in rows(page)]
-    assert found == objects if objects else "No match" in words(page), found
+    assert found == objects if objects else "No match" in text_of(page), found

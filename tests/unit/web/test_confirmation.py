@@ -12,7 +12,7 @@ import pytest
 from daemons.web.app import build_app
 from daemons.web.pages.templating import templates
 from tests.harness import Cell
-from tests.unit.web.browsing import Visitor, visiting, words
+from tests.unit.web.browsing import Visitor, text_of, visiting
 from tests.unit.web.followed import ROOT, Followed, web_of
 
 READS = ("job_story", "status", "config_history", "accounting", "explain_job", "job_request")
@@ -161,7 +161,7 @@ def test_disruptive_actions_ask_first(visit: Any, address: str, fields: dict[str
         for headers in ({"HX-Request": "true"}, {}):  # with scripts, and without
             page = await visitor.send(address, {**fields, "confirmed": ""}, headers)
             (form,) = page.findall(".//form[@class='confirm']")
-            assert question in words(form.find("div").getparent())
+            assert question in text_of(form.find("div").getparent())
             assert changes(visitor) == []
         sent = {each.get("name"): each.get("value") for each in form.findall(".//input")}
         assert fields.items() <= sent.items()
@@ -197,7 +197,7 @@ def test_every_button_that_asks_is_known(visit: Any) -> None:
                     sent = {**fields, button.get("name"): button.get("value")}
                     answer = await visitor.send(form.get("action"), {**sent, "to": "5", "confirmed": ""})
                     if answer.xpath("//form[@class='confirm']"):
-                        found.add((address, button.get("aria-label") or words(button)))
+                        found.add((address, button.get("aria-label") or text_of(button)))
         return found
 
     asking = visit(play)
@@ -228,8 +228,8 @@ def test_a_question_about_no_number_of_a_job_is_no_failure(visit: Any, target: s
 def test_an_action_that_there_is_not_changes_nothing(visit: Any) -> None:
     async def play(visitor: Visitor) -> None:
         for address in ("/hosts", "/jobs", "/instances", "/policies"):
-            (said,) = await visitor.post(address, action="erase", do="erase", host="h1", target="1", node="/climate")
-            assert "there is no action" in said
+            (message,) = await visitor.post(address, action="erase", do="erase", host="h1", target="1", node="/climate")
+            assert "there is no action" in message
         assert changes(visitor) == []
 
     visit(play)

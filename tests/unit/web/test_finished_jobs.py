@@ -12,7 +12,7 @@ import pytest
 from gridengine.protocols.delivery import OutputTail
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.usage.failed import CHANGING_DIRECTORY, ENFORCED
-from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.browsing import Visitor, rows, text_of, visiting
 from tests.unit.web.followed import ALICE, BOB, Followed
 
 
@@ -57,8 +57,8 @@ def page(browse: Any) -> Callable[[str], Any]:
 def test_a_finished_job_has_its_page(followed: Followed, page: Any, ended: dict[str, int], result: str, state: str) -> None:
     job = run(followed, **ended)
     shown = page(f"/jobs/{job}")
-    assert words(shown.find(".//h1")) == f"Job {job} · sim"
-    assert "owner alice" in words(shown.find(".//main"))
+    assert text_of(shown.find(".//h1")) == f"Job {job} · sim"
+    assert "owner alice" in text_of(shown.find(".//main"))
     (row,) = rows(shown)[:1]
     assert row[1].startswith(f"{state} {result}")
     assert row[2:4] == [str(ended["exit_status"]), "all.q@h1"]
@@ -84,7 +84,7 @@ def test_a_job_that_never_ran_has_its_record(followed: Followed, browse: Any) ->
     followed.take()
     status, record = browse(lambda visitor: visitor.json(f"/api/v1/jobs/{job}"))
     assert (status, record["name"], record["tasks"]) == (200, "never", [])
-    assert "No task of this job ran." in words(browse(lambda visitor: visitor.get(f"/jobs/{job}")))
+    assert "No task of this job ran." in text_of(browse(lambda visitor: visitor.get(f"/jobs/{job}")))
 
 
 @pytest.mark.statement("GU-12", "SO-45")
@@ -112,7 +112,7 @@ def test_a_job_without_its_script_is_not_resubmittable(followed: Followed, brows
 
     page, answers = browse(play)
     button = next(each for each in page.iter("button") if each.text == "Resubmit")
-    assert button.get("aria-disabled") == "true" and "The script is no longer known" in words(page)
+    assert button.get("aria-disabled") == "true" and "The script is no longer known" in text_of(page)
     assert answers == [f"the script of job {job} is no longer known: that of the last 100 ended jobs is kept"]
 
 
@@ -128,8 +128,8 @@ def test_the_owner_reads_the_output_on_the_host_of_the_job(followed: Followed, b
     assert [each.get("hx-get") for each in page.iter("div") if each.get("hx-get")] == [
         f"/jobs/{job}/output?task=1&stream={stream}" for stream in ("stdout", "stderr")
     ]
-    assert "done" in words(tail.find(".//pre"))
-    others = words(browse(lambda visitor: visitor.get(f"/jobs/{job}"), BOB))
+    assert "done" in text_of(tail.find(".//pre"))
+    others = text_of(browse(lambda visitor: visitor.get(f"/jobs/{job}"), BOB))
     assert "Only the owner (alice) can view output." in others
     assert "Resubmit" in others and "neither the owner of the job (alice) nor an operator" in others
 
@@ -142,7 +142,7 @@ def test_an_array_lists_its_ended_tasks_and_where_it_writes(followed: Followed, 
     followed.cell.master.flush()
     followed.take()
     page = browse(lambda visitor: visitor.get(f"/jobs/{job}"))
-    text = words(page.find(".//main"))
+    text = text_of(page.find(".//main"))
     assert "qw waiting tasks 4-9:1" in text and "max. concurrent tasks (-tc) 3" in text
     assert "stdout /home/alice/run/sweep.o1.$TASK_ID" in text
     assert [row[:3] for row in rows(page, 1)] == [["2", "z failed exit status 4", "4"], ["1", "z finished exit status 0", "0"]]
@@ -155,12 +155,12 @@ def test_the_list_shows_how_jobs_ended_and_when(followed: Followed, page: Any) -
     assert listed[str(bad)][4] == "z failed exit status 3"
     ended = followed.cell.state.finished[-1].end_time
     assert ended > followed.cell.state.finished[-1].submit_time
-    failures = words(page("/"))
+    failures = text_of(page("/"))
     assert "Failed in the last 24 hours" in failures and "1 failed, all finished jobs" in failures
 
 
 def test_a_job_that_never_was_is_missing(followed: Followed, page: Any) -> None:
-    assert "There is no job 999" in words(page("/jobs/999"))
+    assert "There is no job 999" in text_of(page("/jobs/999"))
 
 
 def test_a_task_in_error_shows_as_that(followed: Followed, page: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemons.web.pages import history
-from tests.unit.web.browsing import Visitor, rows, words
+from tests.unit.web.browsing import Visitor, rows, text_of
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
@@ -77,12 +77,12 @@ def test_the_undo_is_shown_first_and_then_done(followed: Followed, browse: Any) 
     opened = browse(lambda visitor: visitor.get(f"/history/{revision}"))
     assert [button.text for button in opened.xpath("//main//form//button")] == ["Preview the undo"]
     preview = browse(lambda visitor: visitor.send(f"/history/{revision}", {"do": "preview"}))
-    assert "all.q@h3" in words(preview)
-    assert "queue instances are added" in words(preview)
-    assert "Undo this change" in words(preview)
+    assert "all.q@h3" in text_of(preview)
+    assert "queue instances are added" in text_of(preview)
+    assert "Undo this change" in text_of(preview)
     assert followed.cell.state.kind("cluster_queue")["all.q"] == before
     done = browse(lambda visitor: visitor.send(f"/history/{revision}", {"do": "undo"}))
-    assert "modified" in words(done)
+    assert "modified" in text_of(done)
     assert "all.q@h3" in followed.cell.state.instances
 
 
@@ -100,7 +100,7 @@ def test_the_undo_is_refused_after_a_later_change(changed: Followed, browse: Any
     revision = changed.cell.master.spool.history(1, kind="cluster_queue", user="root")[0][0]
     preview, done = browse(lambda visitor: undone(visitor, revision))
     for page in (preview, done):
-        assert "has been changed since" in words(page)
+        assert "has been changed since" in text_of(page)
         assert ['cluster queue "all.q": seq_no', "7", "7", "0"] in rows(page)
         assert ['cluster queue "all.q": priority', "0", "3", "0"] in rows(page)
     assert changed.cell.state.kind("cluster_queue")["all.q"]["seq_no"] == "7"
@@ -110,9 +110,9 @@ def test_the_undo_is_refused_after_a_later_change(changed: Followed, browse: Any
 def test_a_user_looks_and_undoes_nothing(changed: Followed, browse: Any) -> None:
     revision = revision_of(changed)
     page = browse(lambda visitor: visitor.get(f"/history/{revision}"), ALICE)
-    assert '"alice" must be manager' in words(page)
+    assert '"alice" must be manager' in text_of(page)
     _, done = browse(lambda visitor: undone(visitor, revision), ALICE)
-    assert '"alice" must be manager' in words(done)
+    assert '"alice" must be manager' in text_of(done)
     assert changed.cell.state.kind("cluster_queue")["all.q"]["priority"] == "3"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daemons.web.drawing.host_groups import lay_out, related
-from tests.unit.web.browsing import visiting, words
+from tests.unit.web.browsing import text_of, visiting
 from tests.unit.web.followed import ROOT, Followed
 
 NESTED = {
@@ -68,10 +68,10 @@ def test_the_page_of_a_group(followed: Followed, tmp_path: Path) -> None:
             return [shown, near, visitor.status]
 
     shown, near, status = asyncio.run(play())
-    uses = words(shown.xpath("//section[h2='Used by']")[0])
+    uses = text_of(shown.xpath("//section[h2='Used by']")[0])
     assert "cluster queue all.q slots" in uses and "host group @both hostlist" in uses
     titles = [title.text.partition(":")[0] for title in shown.xpath("//main//a/title")]
     assert sorted(titles) == ["@allhosts", "@both", "@one"]
-    assert "2 hosts of 3 members" in words(near)
-    assert "@allhosts" not in words(near.xpath("//main//svg")[0])
+    assert "2 hosts of 3 members" in text_of(near)
+    assert "@allhosts" not in text_of(near.xpath("//main//svg")[0])
     assert status == 404

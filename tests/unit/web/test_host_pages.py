@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.web.browsing import Visitor, page, rows, words
+from tests.unit.web.browsing import Visitor, page, rows, text_of
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
@@ -34,8 +34,8 @@ def test_instances_are_filtered_by_state_and_location(followed: Followed, browse
 @pytest.mark.statement("GU-4", "GU-12")
 def test_an_operator_puts_instances_aside_and_others_may_not(followed: Followed, browse: Any) -> None:
     async def press(visitor: Visitor) -> tuple[list[str], str]:
-        said = await visitor.post("/instances", action="disable", target=["all.q@h1", "all.q@h2"])
-        return said, words((await visitor.get("/instances")).find(".//div[@data-bulk]"))
+        messages = await visitor.post("/instances", action="disable", target=["all.q@h1", "all.q@h2"])
+        return messages, text_of((await visitor.get("/instances")).find(".//div[@data-bulk]"))
 
     refused, buttons = browse(press, ALICE)
     assert "no permission" in refused[0]
@@ -52,7 +52,7 @@ def test_an_instance_shows_each_resource_with_its_origin(browse: Any) -> None:
     found = {row[0]: row[1:] for row in rows(shown)}
     assert found["slots"] == ["4", "qc remaining, queue"]
     assert found["num_proc"][1] == "hl host report"
-    assert "4" in words(shown.findall(".//section")[-1])
+    assert "4" in text_of(shown.findall(".//section")[-1])
 
 
 @pytest.mark.statement("GU-3")
@@ -77,7 +77,7 @@ def test_cluster_queues_are_those_of_qstat(followed: Followed, browse: Any) -> N
     followed.cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
     (row,) = rows(browse(page("/queues")))
     assert (row[0], row[2].split()[-1], row[3], row[4]) == ("all.q", "12", "8", "d disabled 4")
-    assert "no cluster queue x.q" in words(browse(page("/queues/x.q")))
+    assert "no cluster queue x.q" in text_of(browse(page("/queues/x.q")))
 
 
 @pytest.mark.statement("GU-8")
@@ -89,8 +89,8 @@ def test_hosts_show_what_they_report(followed: Followed, browse: Any) -> None:
     assert shown[2][:2] == ["h3", "u unreachable"]
     assert [row[0] for row in rows(browse(page("/hosts?state=u")))] == ["h3"]
     one = browse(page("/hosts/h1"))
-    assert "all.q@h1" in words(one)
-    assert "complex_list" not in words(one)
+    assert "all.q@h1" in text_of(one)
+    assert "complex_list" not in text_of(one)
 
 
 @pytest.mark.statement("GU-4", "GU-12")
@@ -109,8 +109,8 @@ def test_tasks_of_a_lost_host_are_unreachable_and_the_alarm_counts_them(followed
         shown = browse(page(address)).xpath(f"//main//tr[starts-with(@id, 'row-{job}.')]")
         assert shown, address
         for row in shown:
-            assert ("host unreachable" in words(row)) == (int(row.get("id").partition(".")[2]) in lost), address
-    assert f"1 host unreachable h3; {len(lost)} running tasks there" in words(browse(page("/")).find(".//ul[@class='notes']"))
+            assert ("host unreachable" in text_of(row)) == (int(row.get("id").partition(".")[2]) in lost), address
+    assert f"1 host unreachable h3; {len(lost)} running tasks there" in text_of(browse(page("/")).find(".//ul[@class='notes']"))
 
 
 @pytest.mark.statement("GU-4", "GU-8")
@@ -129,8 +129,8 @@ def test_an_instance_has_the_same_badges_wherever_it_is_shown(followed: Followed
             ("/hosts/h1", "//tr[@id='row-all.q@h1']"),
         ):
             (shown,) = (await visitor.get(address)).xpath(place)
-            found.append([(badge.get("class"), words(badge)) for badge in shown.xpath(".//span[contains(@class, 'state ')]")])
-            assert "since" in words(shown)
+            found.append([(badge.get("class"), text_of(badge)) for badge in shown.xpath(".//span[contains(@class, 'state ')]")])
+            assert "since" in text_of(shown)
         return found
 
     first, *others = browse(play, ROOT)

@@ -12,7 +12,7 @@ import pytest
 from daemons.web.pages.formats import printable_output
 from gridengine.protocols.delivery import OutputTail
 from gridengine.protocols.gdi.requests import Caller
-from tests.unit.web.browsing import Visitor, visiting, words
+from tests.unit.web.browsing import Visitor, text_of, visiting
 from tests.unit.web.followed import ALICE, BOB, ROOT, Followed
 
 
@@ -55,8 +55,8 @@ def test_the_page_of_a_job_asks_for_both_streams_of_a_task(browse: Any) -> None:
 def test_text_is_text(browse: Any) -> None:
     page = browse(lambda visitor: visitor.get("/jobs/1/output?task=2&stream=stderr"))
     assert page.find(".//pre").text_content().removeprefix("\n") == "<b>one</b>␇\ntwo\n"
-    assert "/home/alice/<o> on h" in words(page.find(".//main"))
-    assert "70,000 bytes, only the end is shown" in words(page.find(".//main"))
+    assert "/home/alice/<o> on h" in text_of(page.find(".//main"))
+    assert "70,000 bytes, only the end is shown" in text_of(page.find(".//main"))
     assert tails(page) == ["/jobs/1/output?task=2&stream=stderr"]
 
 
@@ -64,18 +64,18 @@ def test_text_is_text(browse: Any) -> None:
 @pytest.mark.parametrize("caller", [BOB, ROOT])
 def test_only_the_owner_sees_output(browse: Any, caller: Caller) -> None:
     page = browse(lambda visitor: visitor.get("/jobs/1"), caller)
-    assert tails(page) == [] and "Only the owner (alice) can view output" in words(page.find(".//main"))
+    assert tails(page) == [] and "Only the owner (alice) can view output" in text_of(page.find(".//main"))
     page = browse(lambda visitor: visitor.get("/jobs/1/output"), caller)
     assert page.find(".//pre") is None
-    assert f'job 1 belongs to "alice", not to "{caller.user}"' in words(page.find(".//main"))
+    assert f'job 1 belongs to "alice", not to "{caller.user}"' in text_of(page.find(".//main"))
 
 
 def test_the_page_gives_the_reason_without_output(browse: Any) -> None:
     async def play(visitor: Visitor) -> list[str]:
         visitor.link.tail = None
-        said = [words((await visitor.get("/jobs/1/output?task=1")).find(".//main"))]
+        texts = [text_of((await visitor.get("/jobs/1/output?task=1")).find(".//main"))]
         visitor.link.tail = OutputTail("/o")
-        return [*said, words((await visitor.get("/jobs/1/output")).find(".//main"))]
+        return [*texts, text_of((await visitor.get("/jobs/1/output")).find(".//main"))]
 
     silent, empty = browse(play)
     assert "does not answer" in silent and "The file is empty so far" in empty
@@ -108,11 +108,11 @@ def test_control_characters_are_seen_and_do_nothing(text: str, shown: str) -> No
 @pytest.mark.statement("DM-5")
 def test_programs_get_it_from_the_api_under_the_same_rule(browse: Any) -> None:
     async def play(visitor: Visitor) -> list[tuple[int, Any]]:
-        said = []
+        texts = []
         for query in ("?task=2", "?bytes=0", "?bytes=70000", "?task=one", "?stream=stdin", "?task=9"):
-            said.append(await visitor.json(f"/api/v1/jobs/1/output{query}"))
+            texts.append(await visitor.json(f"/api/v1/jobs/1/output{query}"))
         visitor.link.tail = None
-        return [*said, await visitor.json("/api/v1/jobs/1/output"), await visitor.json("/api/v1/jobs/77/output")]
+        return [*texts, await visitor.json("/api/v1/jobs/1/output"), await visitor.json("/api/v1/jobs/77/output")]
 
     first, *others = browse(play)
     assert first[0] == 200

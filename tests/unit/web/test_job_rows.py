@@ -19,13 +19,13 @@ from gridengine.state.machines.job import PrioritiesSet
 from tests.harness import Cell
 from tests.unit.web.followed import Followed
 
-EVERYBODY = Caller("", -1, "", -1, "")
+ANY_USER = Caller("", -1, "", -1, "")
 
 
 def listed(followed: Followed) -> list[tuple[int, str, str]]:
     """The list of qstat: job, tasks, state codes."""
     body = {"users": ["*"], "states": ["p", "r", "s", "z"]}
-    phases = jobs(Listing(followed.mirror.state), body, EVERYBODY, followed.cell.now)
+    phases = jobs(Listing(followed.mirror.state), body, ANY_USER, followed.cell.now)
     rows = [row for phase in ("running", "inconsistent", "pending", "finished") for row in phases[phase]]
     return [(row[ID], str(row[TASKS]), row[STATE_CODES]) for row in rows]
 

@@ -13,7 +13,7 @@ from daemons.web.pages.job_usage import processors, usage_of
 from daemons.web.usage_history import Sample, UsageHistory
 from gridengine.protocols.delivery import UsageReport
 from gridengine.state.jobs import Usage
-from tests.unit.web.browsing import rows, visiting, words
+from tests.unit.web.browsing import rows, text_of, visiting
 from tests.unit.web.followed import ALICE, Followed
 
 MB = 2.0**20
@@ -27,8 +27,8 @@ def report(followed: Followed, key: Any, cpu: float, vmem: float, peak: float) -
     followed.take()
 
 
-def running(followed: Followed, **wish: Any) -> Any:
-    job = followed.cell.submit(**wish)
+def running(followed: Followed, **fields: Any) -> Any:
+    job = followed.cell.submit(**fields)
     followed.cell.cycle()
     followed.take()
     return next(key for key in followed.cell.running if key[0] == job)
@@ -98,7 +98,7 @@ def test_the_page_of_a_job_shows_the_task_of_its_address(followed: Followed, tmp
 
     before, first, second = asyncio.run(play())
     assert not before.xpath("//figure")
-    headings = [words(page.xpath("//h2[contains(., 'usage')]")[0]) for page in (first, second)]
+    headings = [text_of(page.xpath("//h2[contains(., 'usage')]")[0]) for page in (first, second)]
     assert headings == ["Resource usage of task 1", "Resource usage of task 2"]
     assert len(second.xpath("//figure[@data-plot]")) == 2
     assert any(row[-1] == "2.000M" for row in rows(second, 1))

@@ -11,7 +11,7 @@ import pytest
 
 from daemons.web.manual_states import ManualState, ManualStates
 from gridengine.protocols.gdi.requests import Caller
-from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.browsing import Visitor, rows, text_of, visiting
 from tests.unit.web.followed import ROOT, Followed
 
 
@@ -79,8 +79,8 @@ def test_the_pages_of_instances_show_the_user(followed: Followed, browse: Any) -
 
     listed, one, other = browse(look)
     assert "by root@master" in next(row[-1] for row in rows(listed) if "all.q@h1" in row)
-    assert "by root@master" in words(one)
-    assert "when this server started" in words(other)
+    assert "by root@master" in text_of(one)
+    assert "when this server started" in text_of(other)
 
 
 def test_the_pages_of_a_drained_host_say_why_and_let_operators_end_it(followed: Followed, browse: Any) -> None:
@@ -90,7 +90,7 @@ def test_the_pages_of_a_drained_host_say_why_and_let_operators_end_it(followed: 
         pages = [await visitor.get(path) for path in ("/hosts/h1", "/hosts", "/instances/all.q@h1")]
         await visitor.post("/hosts", host="h1", action="resume")
         followed.take()
-        return (response[0], *map(words, pages), words(await visitor.get("/hosts/h1")))
+        return (response[0], *map(text_of, pages), text_of(await visitor.get("/hosts/h1")))
 
     answer, one, listed, instance, after = browse(look)
     assert 'drained host "h1"' in answer

@@ -14,7 +14,7 @@ from daemons.web import message_files
 from daemons.web.message_files import may_read, read_messages
 from daemons.web.pages import formats
 from gridengine.protocols.gdi.requests import Caller
-from tests.unit.web.browsing import rows, visiting, words
+from tests.unit.web.browsing import rows, text_of, visiting
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 LINES = """\
@@ -73,21 +73,21 @@ def test_messages_are_filtered(browse: Any, query: str, number: int) -> None:
 
 def test_on_another_host_the_page_names_the_host_of_the_file(browse: Any) -> None:
     page = browse("/messages", master="master")
-    assert "The qmaster runs on master" in words(page)
+    assert "The qmaster runs on master" in text_of(page)
     assert not rows(page)
 
 
 @pytest.mark.parametrize("name", ["h2", "../qmaster", "/etc", "..%2Fqmaster", "%00"])
 def test_only_files_of_daemons_are_shown(browse: Any, name: str) -> None:
     page = browse(f"/messages?of={name}")
-    assert "There is no messages file" in words(page)
+    assert "There is no messages file" in text_of(page)
     assert not rows(page)
 
 
 @pytest.mark.parametrize("of", ["qmaster", "h1"])
 def test_a_user_sees_none(browse: Any, of: str) -> None:
     page = browse(f"/messages?of={of}", ALICE)
-    assert '"alice" must be operator' in words(page)
+    assert '"alice" must be operator' in text_of(page)
     assert not rows(page)
 
 
@@ -95,8 +95,8 @@ def test_an_operator_only_sees_files_that_they_may_read(
     followed: Followed, browse: Any, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     followed.cell.admin("config_add", kind="operator", name="alice")
-    monkeypatch.setattr("daemons.web.pages.messages.may_read", lambda path, *who: path.is_relative_to(files / "execd"))
-    assert "alice may not read" in words(browse("/messages", ALICE))
+    monkeypatch.setattr("daemons.web.pages.messages.may_read", lambda path, *user: path.is_relative_to(files / "execd"))
+    assert "alice may not read" in text_of(browse("/messages", ALICE))
     assert len(rows(browse("/messages?of=h1", ALICE))) == 4
     monkeypatch.undo()
 

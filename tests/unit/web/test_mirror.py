@@ -120,9 +120,9 @@ def test_an_event_that_cannot_follow_breaks_the_connection(followed: Followed) -
 def test_a_slow_subscriber_is_cut_off(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qmasters, "MAX_BEHIND", 3)
     slow, quick = followed.mirrors.subscribe(), followed.mirrors.subscribe()
-    told: list[Any] = []
+    received: list[Any] = []
     for _ in range(6):
-        told += [decode_line(bytes(line)) for line in quick.unread]
+        received += [decode_line(bytes(line)) for line in quick.unread]
         quick.unread.clear()
         followed.mirrors.send_heartbeat()
 
@@ -130,7 +130,7 @@ def test_a_slow_subscriber_is_cut_off(followed: Followed, monkeypatch: pytest.Mo
         return [line async for line in slow]
 
     assert asyncio.run(rest()) == []
-    assert [line.time for line in told[-5:]] == [followed.cell.now] * 5
+    assert [line.time for line in received[-5:]] == [followed.cell.now] * 5
 
 
 @pytest.mark.parametrize(

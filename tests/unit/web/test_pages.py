@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.web.browsing import Visitor, page, rows, words
+from tests.unit.web.browsing import Visitor, page, rows, text_of
 from tests.unit.web.followed import ALICE, BOB, Followed
 
 Play = Callable[[Callable[[Visitor], Awaitable[Any]]], Any]
@@ -52,14 +52,14 @@ def test_a_long_list_comes_in_parts(followed: Followed, browse: Any) -> None:
         followed.cell.submit(holds="u")
     last = browse(page("/jobs?page=3"))
     assert len(rows(last)) == 30
-    assert words(last.find(".//div[@class='pager']/span")) == "201 to 230 of 230 rows"
+    assert text_of(last.find(".//div[@class='pager']/span")) == "201 to 230 of 230 rows"
     assert "/jobs?page=2" in [link.get("href") for link in last.findall(".//div[@class='pager']//a")]
 
 
 def test_counts_of_tabs_stay_when_a_tab_is_selected(followed: Followed, browse: Any) -> None:
     some_jobs(followed)
     for address in ("/jobs", "/jobs?state=held"):
-        tabs = [words(tab) for tab in browse(page(address)).findall(".//nav[@class='tabs']/a")]
+        tabs = [text_of(tab) for tab in browse(page(address)).findall(".//nav[@class='tabs']/a")]
         assert tabs == ["Active 16", "Running 12", "Waiting 3", "Held 1", "Error 0", "Suspended 0", "Finished 0"]
 
 
@@ -98,19 +98,19 @@ def test_invalid_actions_are_reported_and_send_no_request(followed: Followed, br
     async def press(visitor: Visitor) -> tuple[list[str], Any]:
         return await visitor.post("/jobs", **fields), visitor.link.asked
 
-    (said,), asked = browse(press)
+    (message,), asked = browse(press)
     assert asked == []
-    assert said in ('there is no action "explode"', "no jobs are selected")
+    assert message in ('there is no action "explode"', "no jobs are selected")
 
 
 def test_the_page_of_a_job_starts_with_the_pending_reason(followed: Followed, browse: Any) -> None:
     some_jobs(followed)
     shown = browse(page("/jobs/3"))
-    panel = words(shown.find(".//section"))
+    panel = text_of(shown.find(".//section"))
     assert panel.startswith("Pending reason")
     assert "-l arch=nosuch" in panel or "arch" in panel
     assert "qalter" in panel
-    assert words(shown.find(".//h1")) == "Job 3 · never"
+    assert text_of(shown.find(".//h1")) == "Job 3 · never"
 
 
 def test_a_running_array_shows_its_tasks_and_its_story(followed: Followed, browse: Any) -> None:
@@ -118,7 +118,7 @@ def test_a_running_array_shows_its_tasks_and_its_story(followed: Followed, brows
     shown = browse(page("/jobs/1"))
     tasks = rows(shown, 0)
     assert len(tasks) == 12
-    assert words(shown.find(".//p[@class='states']")) == "r running tasks 1-12:1 qw waiting tasks 13-20:1"
+    assert text_of(shown.find(".//p[@class='states']")) == "r running tasks 1-12:1 qw waiting tasks 13-20:1"
     assert tasks[0][:2] == ["1", "r running"]
     assert {"Submitted", "Dispatched to host"} <= {row[2] for row in rows(shown, 1)}
 
@@ -126,7 +126,7 @@ def test_a_running_array_shows_its_tasks_and_its_story(followed: Followed, brows
 @pytest.mark.parametrize("number", ["99", "abc", "1e3", "99999999999"])
 def test_an_unknown_job_is_not_found(browse: Any, number: str) -> None:
     async def look(visitor: Visitor) -> tuple[int, str]:
-        return (words(await visitor.get(f"/jobs/{number}")), visitor.status)[::-1]  # type: ignore[return-value]
+        return (text_of(await visitor.get(f"/jobs/{number}")), visitor.status)[::-1]  # type: ignore[return-value]
 
     status, text = browse(look)
     assert status == 404
@@ -138,7 +138,7 @@ def test_jobs_that_start_later_do_not_count_as_waiting(followed: Followed, brows
     cell.submit(start_after=cell.now + 5 * 86_400)
     cell.submit(hard=["arch=nosuch"])
     followed.take()
-    counts = [words(each) for each in browse(page("/")).findall(".//div[@class='counts']/a")]
+    counts = [text_of(each) for each in browse(page("/")).findall(".//div[@class='counts']/a")]
     assert counts[1:4] == ["1 waiting", "1 start later (-a)", "0 waiting over 24 h"]
 
 
@@ -147,12 +147,12 @@ def test_the_overview_counts_and_warns(followed: Followed, browse: Any) -> None:
     followed.cell.master.lose_host("h3")
     followed.cell.master.flush()
     shown = browse(page("/"))
-    counts = [words(each) for each in shown.findall(".//div[@class='counts']/a")]
+    counts = [text_of(each) for each in shown.findall(".//div[@class='counts']/a")]
     assert counts == ["12 running tasks", "3 waiting", "0 waiting over 24 h", "1 held", "0 suspended", "0 in error"]
-    assert "1 host unreachable" in words(shown.find(".//ul[@class='notes']"))
+    assert "1 host unreachable" in text_of(shown.find(".//ul[@class='notes']"))
     queues, own = rows(shown, 0), rows(shown, 1)
     assert queues[0][0] == "all.q"
-    assert "bob" not in words(shown.findall(".//section")[-1])
+    assert "bob" not in text_of(shown.findall(".//section")[-1])
     assert len(own) == 10
 
 
@@ -252,7 +252,7 @@ def test_every_link_of_every_page_leads_somewhere(followed: Followed, browse: An
 def test_a_form_for_a_missing_object_is_not_found(browse: Any, address: str) -> None:
     async def play(visitor: Visitor) -> tuple[int, str]:
         page = await visitor.send(address, {"csrf": "token"})
-        return visitor.status, words(page)
+        return visitor.status, text_of(page)
 
     status, text = browse(play)
     assert status == 404 and "There is no" in text
@@ -270,7 +270,7 @@ def test_a_job_that_ends_while_its_page_is_made_is_over(followed: Followed, brow
             return await ask(*given)
 
         visitor.link.post = after_its_end  # type: ignore[method-assign]
-        text = words(await visitor.get("/jobs/4"))
+        text = text_of(await visitor.get("/jobs/4"))
         return visitor.status, text
 
     status, text = browse(play)

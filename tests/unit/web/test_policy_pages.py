@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.web.browsing import Visitor, rows, words
+from tests.unit.web.browsing import Visitor, rows, text_of
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
@@ -45,7 +45,7 @@ def test_the_fullest_limit_comes_first_with_its_bar(quotas: Followed, browse: An
     widths = [(bar[2].get("class"), bar[2].get("width")) for bar in bars]
     assert widths[:2] == [("over", "96.0"), ("used", "57.6")]
     assert page.xpath("//a[@href='/config/resource_quota/people']")
-    assert "1 limit is used up" in words(page)
+    assert "1 limit is used up" in text_of(page)
 
 
 @pytest.mark.statement("RQ-7")
@@ -64,10 +64,10 @@ def test_quotas_are_filtered_as_qquota_does(quotas: Followed, browse: Any, query
 
 
 def test_quotas_say_what_to_do_next(followed: Followed, browse: Any) -> None:
-    assert "No quotas" in words(browse(lambda visitor: visitor.get("/quotas")))
+    assert "No quotas" in text_of(browse(lambda visitor: visitor.get("/quotas")))
     followed.cell.add("resource_quota", "people", enabled="TRUE", limit="users {*} to slots=5")
-    assert "Nothing is in use" in words(browse(lambda visitor: visitor.get("/quotas")))
-    assert "No matching limits" in words(browse(lambda visitor: visitor.get("/quotas?user=nobody")))
+    assert "Nothing is in use" in text_of(browse(lambda visitor: visitor.get("/quotas")))
+    assert "No matching limits" in text_of(browse(lambda visitor: visitor.get("/quotas?user=nobody")))
 
 
 @pytest.mark.parametrize("query", ["?user=" + "x" * 5000, "?host=%5B", "?user=@nosuch", "?queue=(("])
@@ -103,7 +103,7 @@ def test_the_share_tree_has_shares_targets_and_use(tree: Followed, browse: Any) 
     assert "actual 0.0 %" in found["alice"][4]
     assert len(page.xpath("//tr[@id='row-/weather/default']//span[@class='level']")) == 2
     assert page.xpath("//tr[@id='row-/alice']//svg[@aria-label='target 100.0 %']")
-    assert "weight_tickets_share is 0" in words(page)
+    assert "weight_tickets_share is 0" in text_of(page)
 
 
 @pytest.mark.statement("QF-32", "QF-33", "GU-12")
@@ -113,15 +113,15 @@ def test_managers_change_the_tree_and_others_may_not(tree: Followed, browse: Any
         return {path: node.shares for path, node in root.walk()}
 
     async def press(visitor: Visitor) -> list[str]:
-        said = await visitor.post("/policies", do="modify", node="/alice", shares="40")
-        said += await visitor.post("/policies", do="add", node="/weather/bob", shares="7")
-        said += await visitor.post("/policies", do="delete", node="/weather/default")
-        said += await visitor.post("/policies", do="clear", users="alice, bob")
-        return said
+        messages = await visitor.post("/policies", do="modify", node="/alice", shares="40")
+        messages += await visitor.post("/policies", do="add", node="/weather/bob", shares="7")
+        messages += await visitor.post("/policies", do="delete", node="/weather/default")
+        messages += await visitor.post("/policies", do="clear", users="alice, bob")
+        return messages
 
     page = browse(lambda visitor: visitor.get("/policies"), ALICE)
     assert not page.xpath("//input[@name='shares' and @size]")
-    assert '"alice" must be manager' in words(page)
+    assert '"alice" must be manager' in text_of(page)
     before = shares()
     assert all("alice" in text for text in browse(press, ALICE))
     assert shares() == before
@@ -139,17 +139,17 @@ def test_managers_change_the_tree_and_others_may_not(tree: Followed, browse: Any
     ],
 )
 def test_errors_in_a_node_are_shown(tree: Followed, browse: Any, fields: dict[str, str], text: str) -> None:
-    said = browse(lambda visitor: visitor.post("/policies", **fields))
-    assert any(text in each for each in said)
+    messages = browse(lambda visitor: visitor.post("/policies", **fields))
+    assert any(text in each for each in messages)
 
 
 def test_without_a_tree_the_page_explains_how_to_create_it(followed: Followed, browse: Any) -> None:
     page = browse(lambda visitor: visitor.get("/policies"))
-    assert "No share tree" in words(page)
+    assert "No share tree" in text_of(page)
     assert page.xpath("//a[@href='/config/share_tree/-']")
     followed.cell.add("user", "alice", fshare="100", oticket="3")
     browse(lambda visitor: visitor.post("/policies", do="add", node="/alice", shares="10"))
     page = browse(lambda visitor: visitor.get("/policies"))
-    assert "No share tree" not in words(page)
+    assert "No share tree" not in text_of(page)
     assert ["alice", "user", "100", "3"] in rows(page, 1)
     assert page.xpath("//a[@href='/config/scheduler/-']")

@@ -32,9 +32,9 @@ def test_values_by_name_become_bars_and_a_ranking_begins_with_the_longest(kind: 
 
 
 def test_points_of_one_measure_have_one_end_and_what_is_no_number_is_left_out() -> None:
-    wish = {"kind": "scatter", "x": "asked", "y": "used", "diagonal": "all", "x_scale": 2, "y_scale": 2}
+    options = {"kind": "scatter", "x": "asked", "y": "used", "diagonal": "all", "x_scale": 2, "y_scale": 2}
     rows = [[8, 2], [None, 2], ["INFINITY", 1], ["many", 1], [4, -1]]
-    (plot,) = plots_of(["asked", "used"], ["number", "number"], rows, wish)
+    (plot,) = plots_of(["asked", "used"], ["number", "number"], rows, options)
     drawn: Any = plot
     assert (drawn.points, drawn.x_end, drawn.y_end) == ([(1.0, 0.25)], 4.0, 4.0)
 

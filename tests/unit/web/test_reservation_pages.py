@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gridengine.protocols.gdi.requests import Caller
-from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.browsing import Visitor, rows, text_of, visiting
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
@@ -61,7 +61,7 @@ def test_errors_are_shown_in_the_list_on_the_page_and_in_the_overview(followed: 
     followed.cell.master.lose_host("h2")
     followed.cell.pass_time(1)
     for address in ("/reservations", "/reservations/2", "/"):
-        assert "all.q@h2" in words(browse(lambda visitor, address=address: visitor.get(address))), address
+        assert "all.q@h2" in text_of(browse(lambda visitor, address=address: visitor.get(address))), address
 
 
 @pytest.mark.statement("GU-10", "GU-11")
@@ -80,14 +80,14 @@ def test_its_owner_deletes_it_and_others_may_not(followed: Followed, browse: Any
     reserved(followed)
 
     async def press(visitor: Visitor) -> tuple[str, list[str]]:
-        page = words(await visitor.get("/reservations/2"))
+        page = text_of(await visitor.get("/reservations/2"))
         return page, await visitor.post("/reservations", action="delete", target="2")
 
-    page, said = browse(press, ALICE)
+    page, messages = browse(press, ALICE)
     assert "alice is neither the owner" in page
     assert 2 in followed.cell.state.reservations
-    assert "alice" in said[0]
-    _, said = browse(press)
+    assert "alice" in messages[0]
+    _, messages = browse(press)
     assert 2 not in followed.cell.state.reservations
 
 
@@ -98,7 +98,7 @@ def test_a_form_is_checked_looked_for_and_granted(followed: Followed, browse: An
 
     async def play(visitor: Visitor) -> list[str]:
         pages = [await visitor.send("/reservations/new", {**fields, "do": do}) for do in ("check", "find", "reserve")]
-        return [words(page) for page in pages]
+        return [text_of(page) for page in pages]
 
     checked, found, made = browse(play)
     assert "qrsub -a" in checked
@@ -121,7 +121,7 @@ def test_errors_are_shown_at_their_fields(followed: Followed, browse: Any, field
 
 def test_a_user_without_the_right_gets_the_reason(followed: Followed, browse: Any) -> None:
     page = browse(lambda visitor: visitor.send("/reservations/new", {"-d": "60", "do": "reserve"}), ALICE)
-    assert "alice" in words(page.find(".//ul[@class='notes']"))
+    assert "alice" in text_of(page.find(".//ul[@class='notes']"))
     assert not followed.cell.state.reservations
 
 
@@ -140,7 +140,7 @@ def test_errors_are_shown_while_the_visitor_types(browse: Any) -> None:
     values = {"-d": "60", "-q": "nosuch.q", "do": "check"}
     shown = browse(lambda visitor: visitor.send("/reservations/new", values, typing))
     assert not shown.xpath("//form")
-    assert "nosuch.q" in words(shown)
+    assert "nosuch.q" in text_of(shown)
 
 
 @pytest.mark.statement("GU-9")

@@ -40,14 +40,14 @@ def test_each_endpoint_needs_its_scope(method: str, path: str) -> None:
     if path.startswith("/streams/"):
         path = "/streams/{name}"
     reads = method == "GET" or path.startswith("/streams/")
-    wanted = READ if reads else SUBMIT if (method, path) in OF_USERS else ALL
-    assert needed_scope(method, f"/api/v1{path}", {}) == wanted
+    required = READ if reads else SUBMIT if (method, path) in OF_USERS else ALL
+    assert needed_scope(method, f"/api/v1{path}", {}) == required
 
 
 @pytest.mark.parametrize("name", ANY)
 def test_each_request_of_the_gdi_needs_its_scope(name: str) -> None:
-    wanted = READ if name in BODIES else SUBMIT if name in SUBMITS else ALL
-    assert scope_of_request(name) == wanted == needed_scope("POST", "/api/v1/requests/{name}", {"name": name})
+    required = READ if name in BODIES else SUBMIT if name in SUBMITS else ALL
+    assert scope_of_request(name) == required == needed_scope("POST", "/api/v1/requests/{name}", {"name": name})
 
 
 def test_forms_of_pages_and_unknown_paths_need_all() -> None:

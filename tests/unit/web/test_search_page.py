@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.browsing import Visitor, rows, text_of, visiting
 from tests.unit.web.followed import Followed
 
 
@@ -29,6 +29,6 @@ def test_the_search_finds_jobs_hosts_queues_and_settings(followed: Followed, tmp
     assert ["host", "h2"] in places and ["queue instance", "all.q@h2"] in places
     assert [row[:3] for row in jobs] == [[str(job), "sim-h2", "alice"]]
     assert "h2" in [row[1] for row in settings]
-    assert "Nothing found" in words(nothing)
-    assert words(number.find(".//h1")) == f"Job {job} · sim-h2"
-    assert words(no_number.find(".//h1")) == "Search"
+    assert "Nothing found" in text_of(nothing)
+    assert text_of(number.find(".//h1")) == f"Job {job} · sim-h2"
+    assert text_of(no_number.find(".//h1")) == "Search"

@@ -27,14 +27,14 @@ def test_without_settings_only_this_host_is_served(installed: Cell) -> None:
     settings = read_settings(installed, "Head")
     assert (settings.address, settings.port, settings.tls) == ("127.0.0.1", 8646, False)
     assert settings.base() == "http://localhost:8646"
-    assert set(settings.names) == {"localhost", "127.0.0.1", "head"}
+    assert set(settings.names) == {"localhost", "127.0.0.1", "::1", "head"}
     assert tls_context(installed, "head", settings) is None
 
 
 def test_the_first_of_the_names_is_in_links(installed: Cell) -> None:
     settings = settings_of(installed, "names Grid.example, grid\nport 443\ncertificate /c\nkey /k\n")
     assert settings.base() == "https://grid.example:443"
-    assert set(settings.names) == {"grid.example", "grid", "localhost", "127.0.0.1", "head"}
+    assert set(settings.names) == {"grid.example", "grid", "localhost", "127.0.0.1", "::1", "head"}
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "192.0.2.1", "::", "2001:db8::1"])

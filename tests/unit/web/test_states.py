@@ -38,7 +38,7 @@ def test_an_instance_has_a_badge_for_each_code() -> None:
 
 @pytest.mark.statement("AR-53")
 def test_reservations_and_hosts() -> None:
-    assert [states.reservation_badge(letter).tone for letter in "wWrExd"] == ["wait", "warn", "mark", "bad", "off", "off"]
+    assert [states.reservation_badge(code).tone for code in "wWrExd"] == ["wait", "warn", "mark", "bad", "off", "off"]
     assert [states.host_badge(up).label for up in (True, False)] == ["up", "unreachable"]
 
 

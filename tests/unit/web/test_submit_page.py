@@ -12,7 +12,7 @@ import pytest
 
 from clients.submission import submit_request
 from daemons.web.pages.submitting import read_form
-from tests.unit.web.browsing import visiting, words
+from tests.unit.web.browsing import text_of, visiting
 from tests.unit.web.followed import Followed
 
 NOW = 1_800_000_000.0
@@ -52,8 +52,8 @@ def test_a_form_means_what_its_command_means(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(submission.time, "time", lambda: NOW)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(submission, "add_path_aliases", lambda request: None)
-    command, *words = shlex.split(filled.command)
-    theirs = submit_request(submission.read_submission(command, words))
+    command, *arguments = shlex.split(filled.command)
+    theirs = submit_request(submission.read_submission(command, arguments))
     missing = {"environment", "home", "submit_path", "login_shell", "submit_cwd", "path_aliases"}
     assert {name: value for name, value in theirs.items() if name not in missing} == {
         name: value for name, value in filled.request.items() if name not in missing
@@ -64,7 +64,7 @@ def test_a_form_means_what_its_command_means(monkeypatch: pytest.MonkeyPatch, tm
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "words"),
+    ("field", "value", "reason"),
     [
         ("-p", "5000", "priority"),
         ("-t", "9-1", "9-1"),
@@ -78,11 +78,11 @@ def test_a_form_means_what_its_command_means(monkeypatch: pytest.MonkeyPatch, tm
         ("script", "#$ -nosuch\nsleep 1", "script, line 1"),
     ],
 )
-def test_errors_are_shown_at_their_fields(send: Any, followed: Followed, field: str, value: str, words: str) -> None:
+def test_errors_are_shown_at_their_fields(send: Any, followed: Followed, field: str, value: str, reason: str) -> None:
     page = send({"command": "/bin/true", field: value})
     faults = page.xpath("//span[@class='error']")
     assert [fault.get("id") for fault in faults] == [f"error-{field}"]
-    assert words in faults[0].text_content()
+    assert reason in faults[0].text_content()
     assert not followed.cell.state.jobs
     kept = page.xpath(f"//*[@name='{field}']")[0]
     if field != "-j":  # what is no choice of a list is not kept
@@ -92,7 +92,7 @@ def test_errors_are_shown_at_their_fields(send: Any, followed: Followed, field: 
 @pytest.mark.statement("GU-12")
 def test_a_job_is_submitted_as_the_user(send: Any, followed: Followed) -> None:
     page = send({"script": "#$ -N fromscript\nsleep 60\r\n", "-l": "h_rt=60", "-h": "y"})
-    assert "Your job 1 has been submitted" in words(page)
+    assert "Your job 1 has been submitted" in text_of(page)
     job = followed.cell.state.jobs[1]
     assert (job.owner, job.name, job.script_file, dict(job.hard)) == ("alice", "fromscript", "STDIN", {"h_rt": "60"})
     assert followed.cell.master.payload(1).script == b"#$ -N fromscript\nsleep 60\n"
@@ -103,14 +103,14 @@ def test_a_job_is_submitted_as_the_user(send: Any, followed: Followed) -> None:
 def test_a_check_submits_nothing_and_shows_the_command(send: Any, followed: Followed) -> None:
     page = send({"command": "/bin/true", "-l": "arch=nosuch", "check": "1"})
     assert not followed.cell.state.jobs
-    assert "qsub -l arch=nosuch -b y /bin/true" in words(page)
+    assert "qsub -l arch=nosuch -b y /bin/true" in text_of(page)
     assert page.xpath("//ul[@class='notes']/li")
 
 
 def test_refusals_of_the_qmaster_are_shown_with_the_form(send: Any, followed: Followed) -> None:
     page = send({"command": "/bin/true", "-P": "nosuch"})
     assert not followed.cell.state.jobs
-    assert "nosuch" in words(page.find(".//ul[@class='notes']"))
+    assert "nosuch" in text_of(page.find(".//ul[@class='notes']"))
     assert page.xpath("//input[@name='-P']")[0].get("value") == "nosuch"
 
 
@@ -143,6 +143,6 @@ def test_a_check_without_a_suitable_queue_is_a_warning(send: Any) -> None:
     fields = {"command": "/bin/true", "check": "1"}
     bad = send({**fields, "-l": "arch=nosuch"})
     assert {note.get("class") for note in bad.iter("li") if "note" in note.get("class", "")} == {"note warn"}
-    assert "verification: no suitable queues" in words(bad)
+    assert "verification: no suitable queues" in text_of(bad)
     good = send(fields)
-    assert [note.get("class") for note in good.iter("li") if "found suitable" in words(note)] == ["note ok"]
+    assert [note.get("class") for note in good.iter("li") if "found suitable" in text_of(note)] == ["note ok"]

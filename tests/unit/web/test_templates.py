@@ -100,7 +100,7 @@ def test_a_column_sorts_the_other_way_round_the_second_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "total", "words", "links"),
+    ("number", "total", "shown", "links"),
     [
         (1, 0, "No jobs", []),
         (1, 100, "1 to 100 of 100 jobs", []),
@@ -110,9 +110,9 @@ def test_a_column_sorts_the_other_way_round_the_second_time() -> None:
         (2, 150, "101 to 150 of 150 jobs", ["First", "Previous"]),
     ],
 )
-def test_parts_of_a_list(number: int, total: int, words: str, links: list[str]) -> None:
+def test_parts_of_a_list(number: int, total: int, shown: str, links: list[str]) -> None:
     text = render("{{ ui.pager(number, 100, total, '/jobs?state=r', 'jobs') }}", number=number, total=total)
-    assert words in text
+    assert shown in text
     assert [each for each in ("First", "Previous", "Next", "Last") if f">{each}</a>" in text] == links
 
 

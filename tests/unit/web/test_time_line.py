@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from daemons.web.drawing.timeline import LABELS, SCALE, TimeSpan, draw
-from tests.unit.web.browsing import visiting, words
+from tests.unit.web.browsing import text_of, visiting
 from tests.unit.web.followed import ALICE, Followed
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -94,7 +94,7 @@ def test_a_reservation_is_in_the_rows_of_its_host_and_its_queue(followed: Follow
     assert "1 weather of root: waiting" in bar.findtext("title")
     (row,) = queues.xpath("//g[@data-queue='all.q']")
     assert [each.get("href") for each in row.xpath(".//a")] == [f"/jobs/{job}", "/reservations/1"]
-    assert "There is no such host" in words(narrow)
+    assert "There is no such host" in text_of(narrow)
 
 
 @pytest.mark.statement("GU-9")

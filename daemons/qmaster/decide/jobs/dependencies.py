@@ -72,7 +72,7 @@ def _conditions(
         if item.isdecimal() and int(item) not in state.jobs:
             succeeded = world.outcome(int(item))
             if succeeded is None:
-                raise RefusedError(f"job rejected: -hold_jid_{how}: job {item} is unknown, and so is how it ended")
+                raise RefusedError(f"job rejected: -hold_jid_{how}: job {item} is unknown, and so is its outcome")
             if succeeded != (how == "ok"):
                 ended = "succeeded" if succeeded else "failed"
                 raise RefusedError(f"job rejected: -hold_jid_{how}: job {item} has {ended}, so this job could never run")

@@ -45,7 +45,7 @@ def occurrences(rule: str, start: float, duration: float, zone: tzinfo) -> list[
     # a time in the hour that summer time skips becomes the one an hour later: two occurrences at one time are one
     starts = list(dict.fromkeys(moment.replace(tzinfo=zone).timestamp() for moment in moments))
     if any(later - earlier < duration for earlier, later in pairwise(starts)):
-        raise RefusedError(f'denied: occurrences of "{rule}" overlap: they follow each other faster than they end')
+        raise RefusedError(f'denied: occurrences of "{rule}" overlap: one starts before the previous one ends')
     return starts
 
 

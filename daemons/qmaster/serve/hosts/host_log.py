@@ -11,7 +11,7 @@ import logging
 from daemons.qmaster.master import Master
 from daemons.qmaster.transaction import Transaction
 from daemons.runtime.messages import about
-from gridengine.state.machines.host import HostDrained, HostDrainEnded, HostHeard, HostLost
+from gridengine.state.machines.host import HostBooted, HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State
 from gridengine.values.units import format_duration
 
@@ -25,7 +25,8 @@ class HostLog:
         self._master = master
         self._last_contact: dict[str, float] = {}
         self._lost: dict[str, float] = {}
-        self._ended: set[str] = set()
+        self._stopped: dict[str, str] = {}  # host -> the process of its daemon that was stopped
+        self._incarnations = {name: host.incarnation for name, host in master.state.hosts.items()}
         master.subscribers.append(self.committed)
 
     def note_contact(self, host: str) -> None:
@@ -33,14 +34,21 @@ class HostLog:
         self._last_contact[host] = self._master.world().steady
 
     def note_shutdown(self, host: str) -> None:
-        """Its daemon is being ended: that is the cause of its next loss."""
-        self._ended.add(host)
+        """Its daemon is being ended in order: that is the cause of its next loss."""
+        self._stopped[host] = self._master.state.hosts[host].execd
+
+    def was_stopped(self, host: str) -> bool:
+        """Whether the last known daemon of a host was ended in order."""
+        known = self._master.state.hosts.get(host)
+        return known is not None and self._stopped.get(host) == known.execd
 
     def committed(self, transaction: Transaction) -> None:
         """A transaction is on disk."""
         for event in transaction.events:
             if type(event) is HostLost:
-                self._log_loss(event.host)
+                self._log_loss(event)
+            elif type(event) is HostBooted:
+                self._log_boot(event)
             elif type(event) is HostHeard and not event.by and event.host in self._lost:
                 self._log_return(event.host)
             elif type(event) is HostDrained:
@@ -49,11 +57,19 @@ class HostLog:
             elif type(event) is HostDrainEnded:
                 _log.warning("host %s takes jobs again", event.host, extra=about("host_resumed", hosts=[event.host]))
 
-    def _log_loss(self, host: str) -> None:
+    def _log_boot(self, event: HostBooted) -> None:
+        host = event.host
+        if self._incarnations.get(host):
+            text = "host %s was rebooted: no process that ran there is left"
+            _log.warning(text, host, extra=about("host_rebooted", hosts=[host]))
+        self._incarnations[host] = event.incarnation
+
+    def _log_loss(self, event: HostLost) -> None:
+        host = event.host
         now = self._lost[host] = self._master.world().steady
-        if host in self._ended:
-            self._ended.discard(host)
-            _log.warning("host %s is shut down", host, extra=about("host_shut_down", hosts=[host]))
+        if event.orderly:
+            text = "the daemon of host %s was stopped in order"
+            _log.warning(text, host, extra=about("host_shut_down", hosts=[host]))
             return
         silence = format_duration(now - self._last_contact[host]) if host in self._last_contact else "a while"
         _log.warning("host %s is lost: nothing heard for %s", host, silence, extra=about("host_lost", hosts=[host]))

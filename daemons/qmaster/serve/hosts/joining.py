@@ -18,11 +18,19 @@ from typing import Any
 import msgspec
 
 from daemons.runtime import children
+from daemons.runtime.backoff import Backoff
 from daemons.runtime.daemon import module_command, module_environment
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.join_request import decode_join
 from gridengine.protocols.gdi.requests import Answer, malformed
-from gridengine.protocols.joining import ADMISSION_TIMEOUT_S, join_directory, parse_token, read_record, read_records
+from gridengine.protocols.joining import (
+    ADMISSION_TIMEOUT_S,
+    LONGEST_ADMISSION_S,
+    join_directory,
+    parse_token,
+    read_record,
+    read_records,
+)
 
 _log = logging.getLogger(__name__)
 ADMITTING = "clients.admin.admission"
@@ -51,6 +59,7 @@ class JoinRequests:
         self._directory, self._environment = join_directory(authority), environment
         self._replaced, self._root_only = replaced, root_only
         self._one_at_a_time = asyncio.Lock()
+        self._limit = Backoff(ADMISSION_TIMEOUT_S, LONGEST_ADMISSION_S)  # a slow master admits the host in the next attempt
 
     def has_open_token(self) -> bool:
         """Whether a token is valid at this moment."""
@@ -78,7 +87,7 @@ class JoinRequests:
             return Answer(1, [("error", f"denied: {reason}")])
         fields = {**msgspec.to_builtins(request), "token": token.number, "address": address}
         async with self._one_at_a_time:
-            answer = await self._run_admission(json.dumps(fields).encode())
+            answer = await self._run_admission(json.dumps(fields).encode(), f"{request.host[:64]} ({address})")
         if answer.status == 0:
             self._note(answer, address, token.number)
         return answer
@@ -92,8 +101,10 @@ class JoinRequests:
         else:
             _log.info("host %s joined by token %s, from %s", host, number, address)
 
-    async def _run_admission(self, fields: bytes) -> Answer:
-        errors = b"no answer in time"
+    async def _run_admission(self, fields: bytes, host: str) -> Answer:
+        """`host`: its name and address, for people."""
+        limit_s = self._limit.next_s()
+        errors = f"no answer within {limit_s:.0f} s".encode()
         pipe = asyncio.subprocess.PIPE
         child = await children.begin(
             *module_command(ADMITTING),
@@ -103,12 +114,14 @@ class JoinRequests:
             env={**module_environment(), **self._environment},
         )
         try:
-            async with asyncio.timeout(ADMISSION_TIMEOUT_S):
+            async with asyncio.timeout(limit_s):
                 output, errors = await child.communicate(fields)
+            self._limit.reset()
             return msgspec.json.decode(output, type=Answer)
-        except (TimeoutError, msgspec.DecodeError):
-            lines = errors.decode(errors="replace").strip().splitlines() or ["it printed nothing"]
-            _log.error("a host was not admitted: %s", lines[-1][:500])
-            return Answer(1, [("error", "the master could not admit this host: see the messages file of the qmaster")])
+        except (TimeoutError, msgspec.DecodeError) as fault:
+            reason = (errors.decode(errors="replace").strip().splitlines() or ["it printed nothing"])[-1][:500]
+            again = "; the same command may succeed now" if isinstance(fault, TimeoutError) else ""
+            _log.error("host %s was not admitted: %s", host, reason)
+            return Answer(1, [("error", f"the master could not admit host {host}: {reason}{again}")])
         finally:
             await children.end(child)

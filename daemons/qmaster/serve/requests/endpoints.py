@@ -8,7 +8,6 @@ the handler of its row; answers wait until their facts are on disk. Decisions an
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -23,6 +22,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
+from daemons.qmaster.serve.hosts.hellos import hello_refusal, is_goodbye, process_of
 from daemons.qmaster.serve.hosts.host_log import HostLog
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
@@ -88,11 +88,9 @@ class Requests:
         self.verifier = ServerVerifier(lambda: master.state.configuration())
         self._callbacks, self._durable, self._driver, self._spool_space = callbacks, durable, driver, spool_space
         self.long_lived = streams
-        self._round_robin = RoundRobin()
-        self._accounting = AccountingReading()
+        self._round_robin, self._accounting = RoundRobin(), AccountingReading()
         self._outputs = OutputReading(callbacks.read_output, records=master.spool.accounted.of_task)
-        self.releases = HostReleases(master)
-        self.host_log = HostLog(master)
+        self.releases, self.host_log = HostReleases(master), HostLog(master)
         self._one_of_key = PerUserLimit(1)
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
@@ -273,22 +271,26 @@ class Requests:
 
     async def hello(self, name: str, request: ExecdHello, caller: Caller) -> Answer:
         """The supervisor of an exec host requests to join."""
-        if not (caller.daemon or caller.uid in (0, os.geteuid())):
-            return Answer(1, [("error", "denied: only daemons may send a hello")])
-        if caller.host != request.host:
-            return Answer(1, [("error", f'denied: "{caller.host}" may not send a hello for host "{request.host}"')])
-        if not self.master.state.has("exec_host", request.host):
-            text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
-            return Answer(1, [("error", text)])
+        if refusal := hello_refusal(self.master.state, request, caller):
+            return Answer(1, [("error", refusal)])
+        if request.ending:
+            if is_goodbye(self.master.state, request):
+                self.note_host_ending(request.host)
+            return Answer()
         joined = self._callbacks.session()
         if refusal := self._spool_space.refusal or self.releases.heard(request, joined.get("cell_id", "")):
             return Answer(1, [("error", f"denied: {refusal}")], self.releases.release_report(request.host))
-        self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
+        self.master.execd_started(request.host, process_of(request))
         self.sessions.heard(request.host, request.session_port)
         self.host_log.note_contact(request.host)
         await self._callbacks.host_joined(request.host)
         files = await self._callbacks.select_files(request.files, request.files_mark)
         return Answer(data={**joined, **self.releases.release_report(request.host), **({"files": files} if files else {})})
+
+    def note_host_ending(self, host: str) -> None:
+        """The daemon of a host ends in order."""
+        self.host_log.note_shutdown(host)
+        self.master.lose_host(host, orderly=True)
 
     async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
         """End the qmaster, the scheduler or exec hosts."""

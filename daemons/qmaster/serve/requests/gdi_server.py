@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import logging
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -23,8 +23,9 @@ from daemons.runtime import idempotency
 from daemons.runtime.cell import Limits
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.http_listener import WRITE_TIMEOUT_S, HttpListeners, Tls, finish_answer, refusal_response
-from daemons.runtime.listener import open_tcp_socket
+from daemons.runtime.listener import open_tcp_sockets
 from daemons.runtime.local_users import LocalUsers
+from daemons.runtime.name_service import NameServiceError
 from daemons.runtime.per_user_limit import PerUserLimit
 from daemons.runtime.request_bodies import RequestBodies, RequestBodyError, skip_body
 from gridengine.files.unix_sockets import peer_credentials, unix_listener
@@ -76,12 +77,13 @@ class GdiServer:
         self._limiter = ConnectionLimiter()
         self._listeners: HttpListeners | None = None
 
-    async def start(self, path: Path, address: str = "", port: int = 0, tls: Tls = None) -> None:
-        """`address`: of the master host, the one interface that the port is bound to."""
+    async def start(self, path: Path, addresses: Sequence[str] = (), port: int = 0, tls: Tls = None) -> None:
+        """`addresses`: of the master host, the only interfaces that the port is bound to."""
         self._listeners = HttpListeners(self._limiter, self._serve)
         self._listeners.open(unix_listener(path, 0o666), self._limits.max_user_connections)
         if tls is not None:
-            self._listeners.open(open_tcp_socket(address, port), tls=tls)
+            for listening_socket in open_tcp_sockets(addresses, port):
+                self._listeners.open(listening_socket, tls=tls)
 
     def connections(self) -> int:
         """The number of open connections."""
@@ -94,7 +96,10 @@ class GdiServer:
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
         if name == joining.REQUEST and self._join_requests is not None:
             return await self._join(self._join_requests, request, connection)
-        caller = await self._find_caller(request, connection)
+        try:
+            caller = await self._find_caller(request, connection)
+        except NameServiceError as error:
+            return refusal_response(str(error))
         if caller is None:
             return refusal_response("denied: the caller's host has no keys of this cell, or old ones")
         if not self._is_leader():

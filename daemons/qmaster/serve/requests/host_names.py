@@ -16,8 +16,9 @@ from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from daemons.runtime.cell import Cell, is_address
+from daemons.runtime.cell import Cell
 from daemons.runtime.per_user_limit import PerUserLimit
+from gridengine.addresses import canonical
 
 #: seconds for which known and unknown names are cached, and the largest number of cached names
 REMEMBER_S, UNKNOWN_S, MAX_NAMES = 60.0, 1.0, 4096
@@ -122,8 +123,8 @@ class HostNames:
 
     def _host(self, name: str) -> str:
         """The name of the host for a name or an address, "" for none. Blocks."""
-        if is_address(name):
-            return self._name_of_address(name)
+        if address := canonical(name):
+            return self._name_of_address(address)
         return name if self._exists(name) else ""
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from daemons.runtime import children, identity
+from daemons.runtime.name_service import Lookups, NameServiceError
 from gridengine.errors import InvalidValueError, plain_fault
 from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierError, verifier_path
 from gridengine.protocols.gdi.bounds import check
@@ -39,6 +40,7 @@ class ServerVerifier:
         self._process: asyncio.subprocess.Process | None = None
         self._started_as: tuple[str, int, int, int] = ("", 0, 0, 0)
         self._lock = asyncio.Lock()
+        self._users: Lookups[str, identity.LocalUser] = Lookups(_runs_as)
 
     @property
     def configured(self) -> bool:
@@ -53,7 +55,7 @@ class ServerVerifier:
                 talk = await self._verdict(body, caller, next_id())
                 outcome = msgspec.convert(talk.outcome(), Submit)
                 check(outcome, Submit)
-            except (VerifierError, InvalidValueError, OSError, msgspec.ValidationError) as fault:
+            except (VerifierError, InvalidValueError, NameServiceError, OSError, msgspec.ValidationError) as fault:
                 reason = plain_fault(fault)
                 _log.error("the job of %s was not verified: %s", caller.user, reason)
                 return Answer(1, [("error", f"job rejected: the job submission verifier failed: {reason}")])
@@ -116,7 +118,7 @@ class ServerVerifier:
         if self._process is not None and (self._started_as != current or self._process.returncode is not None):
             await self.stop()
         if self._process is None:
-            runs_as = identity.named(user) if user else identity.own()
+            runs_as = await self._users.find(user)
             self._process = await children.begin(
                 path,
                 stdin=asyncio.subprocess.PIPE,
@@ -143,3 +145,8 @@ class ServerVerifier:
                         await process.wait()
         finally:
             await children.end(process)
+
+
+def _runs_as(user: str) -> identity.LocalUser:
+    """The user of `[user@]path`, the daemon's own for "". Blocks."""
+    return identity.named(user) if user else identity.own()

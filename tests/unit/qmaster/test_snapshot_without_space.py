@@ -22,7 +22,7 @@ KEPT, PAGES = 100, 4
 
 
 @contextmanager
-def no_room(cell: Cell) -> Iterator[None]:
+def no_space(cell: Cell) -> Iterator[None]:
     """Let a snapshot fail by SQLite's limit of the pages of a file."""
     db = cell.master.spool._db
     [(pages,)] = db.execute("pragma page_count").fetchall()
@@ -56,25 +56,25 @@ def no_commit(cell: Cell) -> Iterator[None]:
 
 
 @pytest.mark.statement("SP-3")
-@pytest.mark.parametrize("fault", [no_room, no_commit])
+@pytest.mark.parametrize("fault", [no_space, no_commit])
 def test_nothing_is_lost_and_it_is_tried_again_later(cell: Cell, fault: Callable[[Cell], AbstractContextManager[None]]) -> None:
     filled(cell)
-    told, journalled = stories(cell), rows(cell, "journal")
+    histories, journalled = stories(cell), rows(cell, "journal")
     with fault(cell), pytest.raises(SpoolError, match="cannot write spool"):
         cell.master.compact()
-    assert (rows(cell, "journal"), rows(cell, "snapshot"), stories(cell)) == (journalled, 0, told)
+    assert (rows(cell, "journal"), rows(cell, "snapshot"), stories(cell)) == (journalled, 0, histories)
     assert not cell.master.spool.is_snapshot_due, "not after every turn: requests in between are to be answered"
     while not cell.master.spool.is_snapshot_due:
         last = cell.submit(holds="u")
-    told = stories(cell)
+    histories = stories(cell)
     cell.master.compact()
-    assert (rows(cell, "journal"), rows(cell, "snapshot"), stories(cell)) == (0, 1, told)
+    assert (rows(cell, "journal"), rows(cell, "snapshot"), stories(cell)) == (0, 1, histories)
     for host in cell.state.hosts.values():
         host.forget()
     state = cell.state.snapshot()
     cell.restart()
     assert last in cell.state.jobs
-    assert (cell.state.snapshot(), stories(cell)) == (state, told)
+    assert (cell.state.snapshot(), stories(cell)) == (state, histories)
 
 
 @pytest.mark.statement("SP-3")
@@ -85,19 +85,19 @@ def test_the_qmaster_continues(cell: Cell, monkeypatch: pytest.MonkeyPatch, capl
     serving = Service(cell.master, IdleCallbacks(end=ended.append))
     filled(cell)
 
-    def said() -> list[str]:
+    def logged() -> list[str]:
         return [line for line in caplog.messages if "snapshot" in line]
 
     async def played() -> None:
         serving.begin()
         async with asyncio.timeout(60):
-            while not said():
+            while not logged():
                 await asyncio.sleep(0.001)
         await asyncio.sleep(0.05)
-        assert len(said()) == 1
+        assert len(logged()) == 1
         await serving.stop()
 
-    with no_room(cell):
+    with no_space(cell):
         asyncio.run(played())
     reason = str(write_fault(cell.master.spool.path, apsw.FullError("database or disk is full")))
-    assert (ended, set(said())) == ([], {f"{reason}; its journal is kept until there is space for a snapshot"})
+    assert (ended, set(logged())) == ([], {f"{reason}; its journal is kept until there is space for a snapshot"})

@@ -1,4 +1,4 @@
-"""Rooms import only what the table of docs/architecture.md, section 2, lets them."""
+"""Folders import only the folders that the table of docs/architecture.md, section 2, permits."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ LOADERS = {
 }
 
 
-class Room(NamedTuple):
+class Folder(NamedTuple):
     """A row of the table. `part`: core or extension; `libraries`: the files that may import each, none for all."""
 
     part: str
-    rooms: frozenset[str]
+    folders: frozenset[str]
     libraries: dict[str, frozenset[str]]
 
 
-def _row(cells: list[str]) -> tuple[str, Room]:
-    name, part, rooms, libraries = cells
+def _row(cells: list[str]) -> tuple[str, Folder]:
+    name, part, folders, libraries = cells
     allowed = {}
-    for words in filter(None, libraries.split(", ")):
-        library, _, files = words.partition(" in ")
+    for entries in filter(None, libraries.split(", ")):
+        library, _, files = entries.partition(" in ")
         allowed[library] = frozenset(file.strip("`") for file in files.split())
-    return name.strip("`"), Room(part, frozenset(each.strip("`") for each in rooms.split(", ") if each), allowed)
+    return name.strip("`"), Folder(part, frozenset(each.strip("`") for each in folders.split(", ") if each), allowed)
 
 
-TABLE = dict(_row(cells) for cells in table_of("docs/architecture.md", "room", "part", "imports", "libraries"))
+TABLE = dict(_row(cells) for cells in table_of("docs/architecture.md", "folder", "part", "imports", "libraries"))
 
 
-def room_of(path: str) -> str:
-    """The room of a file or module: the longest that the table has."""
+def folder_of(path: str) -> str:
+    """The folder of a file or module: the longest that the table has."""
     parts = path.split("/")
     names = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
     return next((each for name in names for each in (name, f"{name}.py") if each in TABLE), parts[0])
@@ -54,21 +54,21 @@ def _imported(source: Source) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            # `from daemons.qmaster import effects` names a module of a room, or a name in a module: both lie in that room
+            # `from daemons.qmaster import effects` names a module of a folder, or a name in a module: both are in that folder
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def faults_of(source: Source) -> list[str]:
     """A sentence for each import that the table does not allow."""
-    own = room_of(source.path)
-    room, faults = TABLE[own], []
+    own = folder_of(source.path)
+    folder, faults = TABLE[own], []
     for module in _imported(source):
         top = module.partition(".")[0]
         if top in PROGRAMS:
-            theirs = room_of(module.replace(".", "/"))
-            allowed = theirs == own or theirs in room.rooms
+            theirs = folder_of(module.replace(".", "/"))
+            allowed = theirs == own or theirs in folder.folders
         else:
-            files = room.libraries.get(top)
+            files = folder.libraries.get(top)
             theirs = top
             allowed = top in sys.stdlib_module_names or (files is not None and (not files or source.name in files))
         if not allowed:
@@ -77,11 +77,11 @@ def faults_of(source: Source) -> list[str]:
 
 
 def loads_by_name(source: Source) -> bool:
-    """Whether a file imports a function that loads modules by name, or calls the built-in one."""
+    """Whether a file imports a function that loads modules by name, or calls the built-in function."""
     return any(module in ("importlib", "importlib.import_module") for module in _imported(source)) or "__import__(" in source.text
 
 
-def test_rooms_import_what_their_rows_allow() -> None:
+def test_folders_import_what_their_rows_allow() -> None:
     assert [fault for source in Source.of(*PROGRAMS) for fault in faults_of(source)] == []
 
 
@@ -105,19 +105,19 @@ def test_a_wrong_import_is_seen(path: str, text: str, fault: str | None) -> None
     assert [fault is not None and fault in each for each in found] == [True] * (fault is not None)
 
 
-def test_every_room_of_the_table_is_there() -> None:
-    assert [room for room in TABLE if not (ROOT / room).exists()] == []
+def test_every_folder_of_the_table_is_there() -> None:
+    assert [folder for folder in TABLE if not (ROOT / folder).exists()] == []
 
 
-def test_a_room_is_core_or_extension() -> None:
+def test_a_folder_is_core_or_extension() -> None:
     assert {name: row.part for name, row in TABLE.items() if row.part not in ("core", "extension")} == {}
 
 
-def test_no_room_of_the_core_may_import_an_extension() -> None:
+def test_no_folder_of_the_core_may_import_an_extension() -> None:
     core = {name: row for name, row in TABLE.items() if row.part == "core"}
-    assert [(name, each) for name, row in core.items() for each in row.rooms if TABLE[each].part == "extension"] == []
+    assert [(name, each) for name, row in core.items() for each in row.folders if TABLE[each].part == "extension"] == []
 
 
 def test_the_core_loads_modules_by_name_in_the_stated_files() -> None:
-    core = (source for source in Source.of(*PROGRAMS) if TABLE[room_of(source.path)].part == "core")
+    core = (source for source in Source.of(*PROGRAMS) if TABLE[folder_of(source.path)].part == "core")
     assert {source.path for source in core if loads_by_name(source)} == set(LOADERS)

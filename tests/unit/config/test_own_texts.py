@@ -15,7 +15,7 @@ WRONG = ("abc", "-1", "", "x y", "a=b=c", "\x01", "9" * 30, "nan", "@", "[h=1", 
 
 @pytest.mark.statement("CQ-34", "CX-13")
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_refusals_are_in_our_own_words(kind: str) -> None:
+def test_refusals_have_our_own_texts(kind: str) -> None:
     model = KINDS[kind]
     template = model.template("x").attributes()
     refusals = 0

@@ -11,7 +11,7 @@ from clients.admin.__main__ import main
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("line", "message"),
     [
         ("init --slots abc", "--slots: a whole number is expected"),
         ("token join --hours x", "--hours: a number is expected"),
@@ -21,12 +21,12 @@ from clients.admin.__main__ import main
     ],
 )
 def test_a_wrong_argument_is_named_with_the_reason(
-    words: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    line: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["gridengine", *words.split()])
+    monkeypatch.setattr(sys, "argv", ["gridengine", *line.split()])
     monkeypatch.setenv("SGE_ROOT", "/nonexistent")
     assert main() == 1
-    assert capsys.readouterr().err == f"gridengine: {said} (gridengine --help explains)\n"
+    assert capsys.readouterr().err == f"gridengine: {message} (gridengine --help explains)\n"
 
 
 def test_an_error_that_no_command_explains_is_one_line(

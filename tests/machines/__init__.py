@@ -1,0 +1,1 @@
+"""The system on real systemd machines: `make machines`."""
