@@ -1,7 +1,7 @@
 """Users and groups of this host, looked up without blocking an event loop.
 
 Their source is the name service (nsswitch.conf(5)): files, LDAP, SSSD and others. A directory server may be slow, hang or be
-away. So a lookup has a thread of its own, a time limit and a cache, whose answers remain in use while no new ones come; and a
+away. So a lookup has a thread of its own and a time limit, and the last answer remains in use while no new one comes; and a
 user who does not exist is distinguished from a user who cannot be looked up at the moment (adr/0240).
 """
 
@@ -23,8 +23,8 @@ from typing import Generic, TypeVar
 
 from gridengine.errors import UnavailableError
 
-#: seconds for which an answer is not asked for again, and for which it is used while the name service does not answer
-FRESH_S, KEPT_S = 10.0, 3600.0
+#: seconds for which an answer is used while the name service does not answer
+KEPT_S = 3600.0
 #: seconds for which a caller waits for an answer; a later answer is cached
 PATIENCE_S = 2.0
 #: the largest number of cached answers, and of lookups at a time
@@ -91,15 +91,12 @@ class Lookups(Generic[_Key, _Found]):
         self._pending: dict[_Key, tuple[float, asyncio.Future[_Found]]] = {}  # -> when it was asked
 
     async def find(self, key: _Key) -> _Found:
-        """The answer, from the cache or within PATIENCE_S. Raises NameServiceError and the errors of the query."""
-        came, known = self._answers.get(key, (-math.inf, None))
-        age = time.monotonic() - came
-        if known and age < FRESH_S:
-            return known
+        """The answer, within PATIENCE_S; without one, the last. Raises NameServiceError and the errors of the query."""
         try:
             return await self._ask(key)
         except NameServiceError:
-            if known and age < KEPT_S:
+            came, known = self._answers.get(key, (-math.inf, None))
+            if known and time.monotonic() - came < KEPT_S:
                 return known
             raise
 

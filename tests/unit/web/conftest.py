@@ -11,7 +11,6 @@ import pytest
 from aiohttp import CookieJar
 from aiohttp.test_utils import TestClient, TestServer
 
-from daemons.runtime import name_service
 from daemons.web.access import guard as guards
 from daemons.web.app import build_app
 from gridengine.protocols.gdi.requests import Caller
@@ -35,7 +34,6 @@ def followed(cell: Cell) -> Followed:
 def access_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AccessServer:
     made = AccessServer(tmp_path)
     monkeypatch.setattr(guards, "is_user", lambda caller: caller.user in made.users)
-    monkeypatch.setattr(name_service, "FRESH_S", 0.0)
     return made
 
 
