@@ -22,7 +22,7 @@ BACKUP = "sge_backup"
 RESTORE_PLAN = "restore-plan"
 """In `common/`: the plan of a restore that has begun and must be completed."""
 
-File = Annotated[Path, typer.Argument(help="The backup.")]
+File = Annotated[Path, typer.Argument(help="The backup file.")]
 
 
 def backup(

@@ -42,7 +42,7 @@ _DATABASE = "An accounting database, in a file beside the spool (sge_dbwriter). 
 def init(
     root: Root = None,
     cell: CellName = "default",
-    master_host: Annotated[str | None, typer.Option(help="Default: this host.")] = None,
+    master_host: Annotated[str | None, typer.Option(help="The master host. Default: this host.")] = None,
     admin_user: Annotated[str | None, typer.Option(help="Owner of the cell's files. Default: you.")] = None,
     qmaster_port: Annotated[
         int | None,

@@ -69,4 +69,5 @@ def _placeholder(given: Any) -> str:
     annotation = given.type_descriptor.annotation
     if typing.get_origin(annotation) is typing.Literal:
         return "|".join(map(str, typing.get_args(annotation)))
-    return str(given.metavar or given.name.upper()).removeprefix("[").removesuffix("]").removesuffix("...")
+    name = str(given.metavar or given.name.upper())
+    return (name[1:-1] if name.startswith("[") else name).removesuffix("...")

@@ -71,7 +71,7 @@ def apply(directory: Directory) -> None:
 
 @config.command()
 def history(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many changes.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Largest number of changes.")] = 20,
     kind: Annotated[str, typer.Option(help="Only changes of this kind of object, like cluster_queue.")] = "",
     name: Annotated[str, typer.Option(help="Only changes of objects of this name.")] = "",
 ) -> None:

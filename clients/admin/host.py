@@ -28,17 +28,17 @@ host = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The exec host, as qconf -sel shows it.")]
-HostNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Hosts.")]
+HostNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of hosts.")]
 Drained = Annotated[list[str], typer.Argument(metavar="NAME...", help="Exec hosts, or groups of them (@NAME).")]
 Into = Annotated[
     Path | None, typer.Option(help="A new directory for the keys, to be copied to the host. Default: common/secrets.")
 ]
 Roles = Annotated[list[str] | None, typer.Option("--role", help="admin, submit or exec; repeat. Default: all three.")]
-Queues = Annotated[list[str] | None, typer.Option("--queue", help="Add it to this cluster queue; repeat for several.")]
-NewQueue = Annotated[str, typer.Option("--new-queue", metavar="QUEUE", help="Make it a cluster queue of its own.")]
+Queues = Annotated[list[str] | None, typer.Option("--queue", help="Add the hosts to this cluster queue; repeat for several.")]
+NewQueue = Annotated[str, typer.Option("--new-queue", metavar="QUEUE", help="Make a new cluster queue for the hosts.")]
 Groups = Annotated[
     list[str] | None,
-    typer.Option("--group", metavar="@GROUP", help="Add it to this host group; repeat. Default: @allhosts without a queue."),
+    typer.Option("--group", metavar="@GROUP", help="Add the hosts to this host group; repeat. Default: @allhosts, without --queue."),
 ]
 _SHOWN = 8
 
@@ -52,7 +52,7 @@ def add(
     new_queue: NewQueue = "",
     group: Groups = None,
     slots: Annotated[
-        int | None, typer.Option(min=0, max=9999999, help="In --queue, else all queues. Default: the processors it reports.")
+        int | None, typer.Option(min=0, max=9999999, help="Slots in --queue, else in all queues. Default: the processors of each host.")
     ] = None,
     memory: Annotated[
         str,

@@ -31,13 +31,14 @@ from gridengine.files.durable import durable_write
 
 shadow = typer.Typer(callback=read_cell_options, help="Hosts that take over when the master is lost.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A host with disk space for a replica of the spool.")]
+NewCandidate = Annotated[str, typer.Argument(metavar="NAME", help="A host with disk space for a replica of the spool.")]
+Candidate = Annotated[str, typer.Argument(metavar="NAME", help="A master candidate, as shadow show lists it.")]
 _SOCKET = "seat.sock"
 _ANSWER_S, _TAKE_OVER_S, _POLL_S = 10.0, 120.0, 0.2
 
 
 @shadow.command()
-def add(context: typer.Context, name: Name) -> None:
+def add(context: typer.Context, name: NewCandidate) -> None:
     """Make a host a master candidate, which takes over if the master is lost. On the master host."""
     cell = _master_cell(context)
     known = {each.name for each in authority_of(cell).hosts()}
@@ -60,7 +61,7 @@ def add(context: typer.Context, name: Name) -> None:
 
 
 @shadow.command()
-def remove(context: typer.Context, name: Name) -> None:
+def remove(context: typer.Context, name: Candidate) -> None:
     """Remove a host from the master candidates. On the master host."""
     cell = _master_cell(context)
     listed = shadow_masters(cell)
@@ -101,7 +102,7 @@ def take_over(
     context: typer.Context,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Even if the lost master may have acknowledged changes that this host does not have."),
+        typer.Option("--force", help="Take over even if changes that the lost master acknowledged may be missing here."),
     ] = False,
 ) -> None:
     """Make this host the master. The present master ends its term first; no data is lost, and jobs go on."""

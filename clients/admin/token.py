@@ -30,7 +30,7 @@ _LONGEST_H = 24 * 30
 _MOST_HOSTS = 10_000
 Hosts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME...]", help="These hosts may join by it, each once, even if they have keys. Default: any."),
+    typer.Argument(metavar="[NAME...]", help="Hosts that may join with the token, each once, even if they have keys. Default: any."),
 ]
 
 
@@ -39,13 +39,13 @@ def join(
     context: typer.Context,
     names: Hosts = None,
     count: Annotated[
-        int | None, typer.Option("--hosts", min=1, max=_MOST_HOSTS, help="How many hosts may join by it. Default: one.")
+        int | None, typer.Option("--hosts", min=1, max=_MOST_HOSTS, help="Number of hosts that may join with the token. Default: 1.")
     ] = None,
     hours: Annotated[float, typer.Option(min=0.01, max=_LONGEST_H, help="Hours of validity.")] = 1.0,
     role: Roles = None,
     queue: Queues = None,
     group: Groups = None,
-    memory: Annotated[bool, typer.Option("--memory", help="Count the memory of hosts that join by it (h_vmem).")] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="Count the memory (h_vmem) of hosts that join with the token.")] = False,
 ) -> None:
     """Make and print a token by which one host, or the named hosts, may join. On the master host.
 
@@ -112,7 +112,7 @@ def list_command(context: typer.Context) -> None:
 @token.command()
 def revoke(
     context: typer.Context,
-    number: Annotated[str, typer.Argument(metavar="NUMBER", help="As gridengine token list shows it.")],
+    number: Annotated[str, typer.Argument(metavar="NUMBER", help="Number of the token, as gridengine token list shows it.")],
 ) -> None:
     """Revoke a token. Hosts that have joined by it stay."""
     authority = open_authority(master_cell(context))

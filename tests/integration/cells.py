@@ -46,6 +46,9 @@ WAITS = r'waiting for the qmaster on host ".*", which does not answer; running j
 #: ports that are taken together
 _BLOCK = 64
 _held_ports: list[socket.socket] = []
+#: what failed tests show: see `evidence`
+running_cells: list[DemoCell | TestbedCell] = []
+_LAST_LINES, _EVIDENCE_S = 25, 20.0
 
 Done = subprocess.CompletedProcess[str]
 
@@ -162,6 +165,7 @@ class DemoCell:
 
     def start(self) -> None:
         """Start both daemons and wait until the host can take jobs."""
+        running_cells.append(self)
         self.must("gridengine", "start", "--host-name", self.host)
         # tests load the machine: no threshold may close the queue for it
         self.must("qconf", "-rattr", "queue", "load_thresholds", "NONE", "all.q")
@@ -183,8 +187,14 @@ class DemoCell:
             self.must("gridengine", "web", "--stop")
             written.unlink()
 
+    def evidence(self) -> str:
+        """`qstat -f` and the last lines that each daemon logged."""
+        logs = sorted(str(path) for path in self.place.rglob("messages"))
+        return f"{self.command('qstat', '-f', timeout=_EVIDENCE_S).stdout}\n{run(['tail', '-n', str(_LAST_LINES), *logs]).stdout}"
+
     def remove(self) -> None:
         """Stop the daemons, kill all remaining processes of the cell, and remove its files."""
+        running_cells[:] = [cell for cell in running_cells if cell is not self]
         self.command("gridengine", "stop")
         for pid in self.processes():
             try:
@@ -231,6 +241,7 @@ class TestbedCell:
 
     def up(self) -> None:
         """Bring the cell up, with the installed programs."""
+        running_cells.append(self)
         done = run(self._cell("up", str(len(self.hosts))), env=self.environment, timeout=600)
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"
 
@@ -267,7 +278,7 @@ class TestbedCell:
 
     def restore(self) -> None:
         """Bring everything back that a failed test may have left broken: one failure must not look like ten."""
-        if hosts_ready(self.on(self.master, "qstat", "-f").stdout) == set(self.hosts):
+        if hosts_ready(self.on(self.master, "qstat", "-f").stdout) >= set(self.hosts):
             return
         for host in (self.master, *self.hosts):
             run([str(TESTBED / "hosts"), "boot", host])
@@ -275,10 +286,17 @@ class TestbedCell:
             self.start(host)
         self.on(self.master, "qdel", "-f", "-u", "*")
         self.on(self.master, "qmod", "-cq", "*")
-        eventually("all hosts are there", lambda: hosts_ready(self.on(self.master, "qstat", "-f").stdout) == set(self.hosts))
+        eventually("all hosts are there", lambda: hosts_ready(self.on(self.master, "qstat", "-f").stdout) >= set(self.hosts))
+
+    def evidence(self) -> str:
+        """`qstat -f` and the last lines that each daemon logged."""
+        tail = f'echo "== on $(hostname)"; tail -n {_LAST_LINES} $(find "/var/spool/gridengine/$SGE_CELL" -name messages)'
+        logs = [self.on(host, "sh", "-c", tail, timeout=_EVIDENCE_S).stdout for host in (self.master, *self.hosts)]
+        return "\n".join((self.on(self.master, "qstat", "-f", timeout=_EVIDENCE_S).stdout, *logs))
 
     def remove(self) -> None:
         """Stop the cell and remove its hosts."""
+        running_cells[:] = [cell for cell in running_cells if cell is not self]
         run(self._cell("down"), env=self.environment)
 
     def _cell(self, *arguments: str) -> list[str]:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import fcntl
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import BIN, GATE, DemoCell, TestbedCell, eventually
+from tests.integration.cells import BIN, GATE, DemoCell, TestbedCell, eventually, running_cells
 from tests.needs import need_testbed
 from tools.launchers import write_launchers
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails shows its cell: most failures are a host or a job that was waited for in vain."""
+    report = yield
+    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
+        for cell in running_cells:
+            with suppress(subprocess.TimeoutExpired):
+                report.sections.append((f"cell {cell.environment.get('SGE_ROOT', 'test')}", cell.evidence()))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ from gridengine.protocols.arco_rows import csv_text
 arco = typer.Typer(help="Query the accounting database: stored queries, SQL, exports, plots; import old accounting files.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A stored query, or the beginning of its name.")]
-Values = Annotated[list[str] | None, typer.Argument(metavar="FIELD=VALUE", help="Values of its fields.")]
+Values = Annotated[list[str] | None, typer.Argument(metavar="FIELD=VALUE", help="Values of the query's fields.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write. Default: standard output.")]
 _POLL_S = 0.5
 
@@ -114,7 +114,7 @@ def plot(
 
 @arco.command()
 def sql(
-    context: typer.Context, text: Annotated[str | None, typer.Argument(metavar="SQL", help="Default: a prompt.")] = None
+    context: typer.Context, text: Annotated[str | None, typer.Argument(metavar="SQL", help="The question. Default: a prompt.")] = None
 ) -> None:
     """Run custom SQL, which can only read."""
     if text is None:

@@ -44,7 +44,7 @@ def import_sge(
     sge_cell: Annotated[str, typer.Option("--sge-cell", help="Name of the old cell, for live.")] = "default",
     qconf: Annotated[Path | None, typer.Option("--qconf", help="The old qconf. Default: the one below --sge-root.")] = None,
     accounting: Annotated[
-        Path | None, typer.Option("--accounting", help="Its accounting file, for qacct and the database.")
+        Path | None, typer.Option("--accounting", help="Accounting file of the old cell, for qacct and the database.")
     ] = None,
     merge: Annotated[
         list[str] | None, typer.Option("--merge", metavar="NAME=PATTERN", help="Merge these queues of one host each.")

@@ -23,6 +23,12 @@ def test_the_pages_are_those_of_the_option_table() -> None:
     assert there == _PAGES, "run: make pages"
 
 
+def test_every_placeholder_closes_its_brackets() -> None:
+    placeholders = [each.placeholder for command in _TREE for each in (*command.operands, *command.options)]
+    assert "MASTER[:PORT]" in placeholders
+    assert [text for text in placeholders if text.count("[") != text.count("]")] == []
+
+
 def test_every_command_that_is_installed_is_in_the_registry() -> None:
     installed = {name for name in launchers.COMMANDS if find_spec(f"clients.{name}")}
     assert {command.name for command in COMMANDS} == installed
