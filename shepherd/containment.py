@@ -213,8 +213,11 @@ def _file_cache(cgroup: Path) -> int:
 
 
 def _kill_each(cgroup: Path) -> int:
-    """Kill the processes in a cgroup one after the other; returns how many there were."""
-    pids = (cgroup / "cgroup.procs").read_text().split()
+    """Kill the processes in a cgroup one after the other; returns how many there were. After a reboot the cgroup is gone."""
+    try:
+        pids = (cgroup / "cgroup.procs").read_text().split()
+    except FileNotFoundError:
+        return 0
     for pid in map(int, pids):
         if stat_fields(pid) is not None:
             with suppress(ProcessLookupError):

@@ -179,6 +179,14 @@ def test_without_a_freezer_processes_are_killed_until_there_are_none(tmp_path: P
 
 
 @pytest.mark.statement("EX-6")
+def test_a_recorded_cgroup_that_a_reboot_removed_has_nothing_to_kill_and_nothing_to_release(tmp_path: Path) -> None:
+    (tmp_path / task_files.CGROUP).write_text("".join(f"{tmp_path}/{name}/28.1\n" for name in ("freezer", "memory")))
+    recorded = read_recorded(tmp_path)
+    recorded.kill()
+    assert recorded.release(tmp_path)
+    assert recorded.oom_kills() == 0 and recorded.cpu_seconds() is recorded.peak_memory_bytes() is None
+
+
 def test_a_cgroup_is_given_back_unless_processes_linger_in_it(tmp_path: Path) -> None:
     directory = task(tmp_path)
     empty, busy = cgroup(tmp_path / "empty"), cgroup(tmp_path / "busy", cgroup__procs="7")
