@@ -39,7 +39,7 @@ def parse_settings(text: str, path: object, required: "Collection[str]" = ()) ->
         if not tokens or tokens[0].startswith("#"):
             continue
         if len(tokens) == 1:
-            raise InvalidValueError(f"{path}, line {number}: {tokens[0]} has no value")
+            raise InvalidValueError(f"{path}, line {number}: {tokens[0]} has no value: a line is NAME VALUE")
         settings[tokens[0]] = tokens[1].strip()
     missing = [key for key in required if key not in settings]
     if missing:

@@ -38,7 +38,7 @@ Queues = Annotated[list[str] | None, typer.Option("--queue", help="Add the hosts
 NewQueue = Annotated[str, typer.Option("--new-queue", metavar="QUEUE", help="Make a new cluster queue for the hosts.")]
 Groups = Annotated[
     list[str] | None,
-    typer.Option("--group", metavar="@GROUP", help="Add the hosts to this host group; repeat. Default: @allhosts, without --queue."),
+    typer.Option("--group", metavar="@GROUP", help="Add the hosts to this host group; repeat. Without --queue: @allhosts."),
 ]
 _SHOWN = 8
 
@@ -52,7 +52,7 @@ def add(
     new_queue: NewQueue = "",
     group: Groups = None,
     slots: Annotated[
-        int | None, typer.Option(min=0, max=9999999, help="Slots in --queue, else in all queues. Default: the processors of each host.")
+        int | None, typer.Option(min=0, max=9999999, help="Slots in --queue, else in all queues. Default: its processors.")
     ] = None,
     memory: Annotated[
         str,

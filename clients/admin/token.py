@@ -30,7 +30,7 @@ _LONGEST_H = 24 * 30
 _MOST_HOSTS = 10_000
 Hosts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME...]", help="Hosts that may join with the token, each once, even if they have keys. Default: any."),
+    typer.Argument(metavar="[NAME...]", help="Hosts that may join, each once, even if they have keys. Default: any."),
 ]
 
 
@@ -39,13 +39,13 @@ def join(
     context: typer.Context,
     names: Hosts = None,
     count: Annotated[
-        int | None, typer.Option("--hosts", min=1, max=_MOST_HOSTS, help="Number of hosts that may join with the token. Default: 1.")
+        int | None, typer.Option("--hosts", min=1, max=_MOST_HOSTS, help="Number of hosts that may join. Default: 1.")
     ] = None,
     hours: Annotated[float, typer.Option(min=0.01, max=_LONGEST_H, help="Hours of validity.")] = 1.0,
     role: Roles = None,
     queue: Queues = None,
     group: Groups = None,
-    memory: Annotated[bool, typer.Option("--memory", help="Count the memory (h_vmem) of hosts that join with the token.")] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="Count the memory (h_vmem) of hosts that join.")] = False,
 ) -> None:
     """Make and print a token by which one host, or the named hosts, may join. On the master host.
 

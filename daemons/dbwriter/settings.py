@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.runtime.cell import Cell, CellError
-from gridengine.cell_files import parse_settings
-from gridengine.errors import InvalidValueError
+from daemons.runtime.cell import Cell, CellError, read_settings_file
 from gridengine.protocols.arco import SETTINGS_FILE
 
 
@@ -31,14 +29,9 @@ def read_settings(cell: Cell) -> Settings:
     """The settings of a cell. Raises CellError: no settings, or an invalid setting."""
     path = cell.common / SETTINGS_FILE
     try:
-        texts = parse_settings(path.read_text(), path, ("database",))
+        texts = read_settings_file(path, ("database", "reader", "reporting_file", "keep_days"), ("database",))
     except OSError as error:
         raise CellError(f"cannot read {path}: {error.strerror}: this cell has no database (see docs/accounting.md)") from None
-    except (InvalidValueError, UnicodeDecodeError) as fault:
-        raise CellError(f"{path}: {fault}") from None
-    unknown = sorted(texts.keys() - {"database", "reader", "reporting_file", "keep_days"})
-    if unknown:
-        raise CellError(f"{path}: {unknown[0]} is no setting of it")
     keep_days = texts.get("keep_days", "0")
     if not (keep_days.isascii() and keep_days.isdigit() and len(keep_days) < 6):
         raise CellError(f'{path}: keep_days "{keep_days}" is no number of days')

@@ -215,6 +215,17 @@ def parse_settings(text: str, path: Path, required: Collection[str] = ()) -> dic
         raise CellError(str(fault)) from None
 
 
+def read_settings_file(path: Path, names: Collection[str], required: Collection[str] = ()) -> dict[str, str]:
+    """The settings of another file of `common/`, which has these `names` and no others. Raises CellError, OSError."""
+    try:
+        settings = parse_settings(path.read_text(), path, required)
+    except UnicodeDecodeError as fault:
+        raise CellError(f"{path}: {fault}") from None
+    for name in sorted(settings.keys() - names):
+        raise CellError(f"{path}: {name} is no setting of it ({', '.join(names)})")
+    return settings
+
+
 def parse_aliases(text: str) -> dict[str, str]:
     """Return alias -> unique name of the lines of a host_aliases file. Source: host_aliases(5)."""
     lines = [line.split() for line in text.splitlines() if not line.lstrip().startswith("#")]

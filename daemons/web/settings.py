@@ -9,10 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemons.runtime.cell import Cell, CellError
+from daemons.runtime.cell import Cell, CellError, read_settings_file
 from gridengine.addresses import LOOPBACK, LOOPBACK_6, canonical, is_address, is_link_local, is_loopback, join_port
-from gridengine.cell_files import parse_settings
-from gridengine.errors import InvalidValueError
 from gridengine.protocols.web import ADDRESS, PORT, SETTINGS_FILE
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")
@@ -48,14 +46,9 @@ def read_settings(cell: Cell, host: str) -> WebSettings:
     """The settings for a server on `host`. Raises CellError: invalid setting."""
     path = cell.common / SETTINGS_FILE
     try:
-        texts = parse_settings(path.read_text(), path) if path.exists() else {}
+        texts = read_settings_file(path, ("address", "port", "names", "certificate", "key")) if path.exists() else {}
     except OSError as error:
         raise CellError(f"cannot read {path}: {error.strerror}") from None
-    except (InvalidValueError, UnicodeDecodeError) as fault:
-        raise CellError(f"{path}: {fault}") from None
-    unknown = sorted(texts.keys() - {"address", "port", "names", "certificate", "key"})
-    if unknown:
-        raise CellError(f"{path}: {unknown[0]} is no setting of it")
     if ("certificate" in texts) != ("key" in texts):
         raise CellError(f"{path}: certificate and key go together")
     address, port = canonical(texts.get("address", ADDRESS)), texts.get("port", str(PORT))

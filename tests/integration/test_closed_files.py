@@ -35,8 +35,8 @@ COMMON = (
     r"(accounting|act_qmaster|bootstrap|cell_id|cluster_name|host_aliases|reporting|settings\.c?sh|shadow_masters|tls\.crt|web)"
     r"|initial-config/[\w./@-]+|\.shared_with_master"
 )
-#: of a task: numbers of processes and its hosts, which ps and qstat show; no environment, arguments or script
-TASK = r"(addgrpid|job_pid|pe_hostfile|pid|usage)"
+#: of a task: numbers of processes, its cgroups and its hosts, which ps, /proc and qstat show; no environment, arguments or script
+TASK = r"(addgrpid|cgroup|job_pid|pe_hostfile|pid|usage)"
 READABLE = re.compile(
     rf"{TEST_PREFIX}/cells/(test/common/({COMMON})|util/[\w./-]+)"
     r"|/var/spool/gridengine/test/(execd/t\d/(cell_id|cgroups|execd\.pid|master_word|messages|sensor_faults|tries|active_jobs/[\d.]+/"

@@ -16,7 +16,10 @@ def test_settings_are_read_with_comments_and_blanks() -> None:
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("a 1\nb\n", "/c/bootstrap, line 2: b has no value"), ("a 1\n", "/c/bootstrap does not set run_dir, x")],
+    [
+        ("a 1\nb\n", "/c/bootstrap, line 2: b has no value: a line is NAME VALUE"),
+        ("a 1\n", "/c/bootstrap does not set run_dir, x"),
+    ],
 )
 def test_a_wrong_file_is_refused_with_its_place(text: str, reason: str) -> None:
     with pytest.raises(InvalidValueError) as caught:

@@ -114,7 +114,8 @@ def plot(
 
 @arco.command()
 def sql(
-    context: typer.Context, text: Annotated[str | None, typer.Argument(metavar="SQL", help="The question. Default: a prompt.")] = None
+    context: typer.Context,
+    text: Annotated[str | None, typer.Argument(metavar="SQL", help="The question. Default: a prompt.")] = None,
 ) -> None:
     """Run custom SQL, which can only read."""
     if text is None:

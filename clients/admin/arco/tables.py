@@ -37,8 +37,9 @@ def print_table(console: Console, answer: Answer, most: int = _MAX_SHOWN) -> Non
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     count = len(answer.rows)
     if answer.more or count > most:
-        left = f"more than {count}" if answer.more else str(count)
-        console.print(f"{min(count, most)} of {left} rows are shown: ask for less, or export them", markup=False, highlight=False)
+        left = f" of {'more than ' * answer.more}{count}" if count > most else ""
+        text = f"the first {min(count, most)}{left} rows are shown: ask for less, or export them"
+        console.print(text, markup=False, highlight=False)
     elif not count:
         console.print("no rows", markup=False, highlight=False)
 

@@ -25,7 +25,7 @@ from gridengine.options.submit import SUBMIT_OPTIONS
 SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
 _MODULES = {"ray": "ray", "dask": "distributed"}
 
-Python = Annotated[str, typer.Option("--python", help="Interpreter of the script and the cluster. Default: the python3 first in PATH.")]
+Python = Annotated[str, typer.Option("--python", help="Interpreter of script and cluster. Default: python3, by PATH.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for the job, and end with its exit status.")]
 
 

@@ -101,7 +101,9 @@ def test_brackets_are_text_and_no_markup(terminal: bool) -> None:
 
 def test_the_number_of_hidden_rows_is_reported() -> None:
     many = Answer(["n"], ["number"], [[number] for number in range(1200)], True)
-    assert printed(many)[-1] == "1000 of more than 1200 rows are shown: ask for less, or export them"
+    assert printed(many)[-1] == "the first 1000 of more than 1200 rows are shown: ask for less, or export them"
+    cut = Answer(["n"], ["number"], [[number] for number in range(167)], True)
+    assert printed(cut)[-1] == "the first 167 rows are shown: ask for less, or export them"
 
 
 @pytest.mark.statement("DB-22")
