@@ -261,12 +261,12 @@ simulate: setup
 kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
 
-# what these tests need is installed for them alone
 # what sites have beside the cell: IPv6 alone, a directory of users, homes that root cannot enter
 sites: setup
 	@$(PYTEST) -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
 	  $(patsubst %,tests/integration/test_%.py,ipv6 directory_server closed_homes)
 
+# what these tests need is installed for them alone
 clusters: setup
 	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1 mpich==5.0.2" $(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
 	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py

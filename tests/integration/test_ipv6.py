@@ -170,9 +170,9 @@ def test_pages_and_rest_api_at_an_address(cell: CellWithIPv6) -> None:
         program = (
             "import sys\nfrom gridengine.api.cell import Cell\n"
             f"cell = Cell(url='https://[{address}]:{PORT}', token=sys.argv[1], ca='{common}/tls.crt')\n"
-            "print(len(cell.hosts()))\n"
+            "print(*[host['name'] for host in cell.hosts()])\n"
         )
-        assert cell.must_on("s1", sys.executable, "-c", program, token) == "2\n"
+        assert cell.must_on("s1", sys.executable, "-c", program, token) == "global s1 s2\n"
         fetch = (
             "import ssl, sys, urllib.request\n"
             f"context = ssl.create_default_context(cafile='{common}/tls.crt')\n"

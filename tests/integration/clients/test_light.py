@@ -57,7 +57,7 @@ def told(status):
 os._exit = told
 """
 #: what a command asks and says that has to wait is not counted, however slow this machine is
-_COUNTED = f"from clients import gdi\ngdi.SAID_AFTER_S = {PATIENCE_S}\n"
+_COUNTED = f"from clients import gdi\ngdi.REPORT_AFTER_S = {PATIENCE_S}\n"
 MOST_IMPORTS, MOST_FILES = 28, 25
 MOST_CALLS = 410
 """Of a whole command: each module costs 0.1 to 0.3 ms, of the 10 that it may take beyond the interpreter itself."""
