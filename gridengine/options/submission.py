@@ -5,7 +5,6 @@ functions; `gdi.requests.Submit` defines the fields. Pure and light: time, direc
 are arguments.
 """
 
-from gridengine.addresses import split_host
 from gridengine.errors import InvalidValueError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -166,6 +165,8 @@ def date(target: Submission, field: str, values: Values) -> None:
 
 def paths(target: Submission, field: str, values: Values) -> None:
     """-o, -e, -i, -S: `[[host]:]path,...`, one path a host; the last option for a host counts (SO-12, SO-35)."""
+    from gridengine.addresses import split_host
+
     by_host = target.collection(field)
     named: list[str] = []
     for item in split_list(values[0]):
