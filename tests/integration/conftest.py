@@ -21,7 +21,7 @@ from tools.launchers import write_launchers
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that fails shows its cell: most failures are a host or a job that was waited for in vain."""
     report = yield
-    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
+    if report.failed and call.excinfo is not None and call.excinfo.errisinstance((AssertionError, subprocess.TimeoutExpired)):
         for cell in running_cells:
             with suppress(subprocess.TimeoutExpired):
                 report.sections.append((f"cell {cell.environment.get('SGE_ROOT', 'test')}", cell.evidence()))

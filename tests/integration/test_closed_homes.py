@@ -63,7 +63,7 @@ def test_files_that_a_job_names_are_read_and_written_as_its_owner(testbed_cell: 
         mkdir many
         {submit} -cwd -t 1-2 -j y -o many -N each job.sh >/dev/null
         printf '#!/bin/sh\\necho own program, $1\\n' > ../bin/program; chmod 700 ../bin/program
-        {submit} -wd {home}/work -b y -j y -o '$HOME/work/binary' -v HOME={home} {home}/bin/program first >/dev/null
+        {submit} -wd {home}/work -b y -j y -o {home}/work/binary {home}/bin/program first >/dev/null
         {submit} -cwd -S {home}/bin/program -j y -o shell job.sh >/dev/null
         cat out err; ls many | wc -l; cat binary; wc -l < shell; qstat -u '*' | wc -l
     """
