@@ -1,7 +1,7 @@
 """due(state, now, zone): events caused by time alone.
 
-Owns the rules that depend on the clock, and the detection of a clock that was set: hosts without reports (max_unheard, QI-3),
-users with a limited lifetime. Calendars belong to `calendars`, nice values to `gridengine.state.niceness`. Pure.
+Owns the list of rules that depend on the clock, the detection of a clock that was set, and users with a limited lifetime. Hosts
+without reports belong to `lost_hosts`, calendars to `calendars`, nice values to `gridengine.state.niceness`. Pure.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from datetime import UTC, tzinfo
 
 from daemons.qmaster.decision import World
 from daemons.qmaster.rules.calendars import calendar_changes
+from daemons.qmaster.rules.lost_hosts import lost_hosts
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
-from gridengine.state.machines.host import HostLost
 from gridengine.state.niceness import niceness_changes
 from gridengine.state.state import State
 
@@ -34,12 +34,6 @@ def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
         *_expired_users(state, now),
         *niceness_changes(state, now),
     ]
-
-
-def lost_hosts(state: State, now: float) -> list[AnyEvent]:
-    """The hosts that count as lost at `now`, since they have sent no report for max_unheard (QI-3)."""
-    max_unheard = state.configuration().max_unheard_s
-    return [HostLost(host.name, now) for host in state.hosts.values() if host.up and host.last_heard + max_unheard < now]
 
 
 def _expired_users(state: State, now: float) -> list[AnyEvent]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.admin.host_resources import count_gpus
+from clients.admin.gpu_count import count_gpus
 from tests.integration.cells import BIN, DemoCell, eventually, run
 
 _LIST = "GPU 0: A100 (UUID: a)\n  MIG 1g.5gb Device 0: (UUID: m)\nGPU 1: A100 (UUID: b)\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.admin import host_resources as machine
+from clients.admin.gpu_count import count_gpus
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +25,8 @@ def amd(drm: Path, name: str, vendor: str) -> None:
 def test_devices_of_nvidia_are_counted_and_not_what_lies_beside_them(tmp_path: Path) -> None:
     for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "null"):
         (tmp_path / name).touch()
-    assert machine.count_gpus(tmp_path, tmp_path) == 2
-    assert machine.count_gpus(tmp_path / "none", tmp_path / "none") == 0
+    assert count_gpus(tmp_path, tmp_path) == 2
+    assert count_gpus(tmp_path / "none", tmp_path / "none") == 0
 
 
 def test_gpus_of_amd_count_only_with_the_compute_driver(tmp_path: Path) -> None:
@@ -36,6 +36,6 @@ def test_gpus_of_amd_count_only_with_the_compute_driver(tmp_path: Path) -> None:
     amd(drm, "renderD129", "0x1002")
     amd(drm, "renderD130", "0x8086")
     amd(drm, "card0", "0x1002")
-    assert machine.count_gpus(dev, drm) == 0, "graphics alone"
+    assert count_gpus(dev, drm) == 0, "graphics alone"
     (dev / "kfd").touch()
-    assert machine.count_gpus(dev, drm) == 2
+    assert count_gpus(dev, drm) == 2
