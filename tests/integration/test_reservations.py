@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -39,27 +40,30 @@ COMMON = TEST_PREFIX / "cells" / "test" / "common"
 MAILER = """#!/bin/sh
 printf '%s|%s|%s\\n' "$2" "$3" "$(sed -n 's/^ //p' | tail -n 1)" >> {log}
 """
-"""Notes subject, recipient and the last line of each letter."""
+"""Records subject, recipient and the last line of each mail message."""
 
 
 @pytest.fixture
 def mail_file(testbed_cell: TestbedCell) -> Iterator[Path]:
-    """The file in which a stand-in for the mailer notes its letters; the reporting file is written as well."""
-    log, mailer = TEST_PREFIX / "letters", TEST_PREFIX / "mailer"
-    mailer.write_text(MAILER.format(log=log))
-    mailer.chmod(0o755)
-    log.write_text("")
-    log.chmod(0o666)  # mailers run as nobody
-    before = testbed_cell.on("tm", "qconf", "-sconf", "global").stdout
-    changed = re.sub(r"(?m)^mailer .*$", f"mailer {mailer}", before)
-    changed = re.sub(r"(?m)^(reporting_params .*)reporting=false", r"\1reporting=true", changed)
-    configure(testbed_cell, changed)
-    yield log
-    configure(testbed_cell, before)
+    """The file in which a stand-in for the mailer records its mail messages; the reporting file is written as well."""
+    with TemporaryDirectory(dir="/var/tmp", prefix="ge-mail-") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        log, mailer = directory / "log", directory / "mailer"
+        mailer.write_text(MAILER.format(log=log))
+        mailer.chmod(0o755)
+        log.write_text("")
+        log.chmod(0o666)  # mailers run as nobody
+        before = testbed_cell.on("tm", "qconf", "-sconf", "global").stdout
+        changed = re.sub(r"(?m)^mailer .*$", f"mailer {mailer}", before)
+        changed = re.sub(r"(?m)^(reporting_params .*)reporting=false", r"\1reporting=true", changed)
+        configure(testbed_cell, directory, changed)
+        yield log
+        configure(testbed_cell, directory, before)
 
 
-def configure(cell: TestbedCell, text: str) -> None:
-    path = TEST_PREFIX / "global"
+def configure(cell: TestbedCell, directory: Path, text: str) -> None:
+    path = directory / "global"
     path.write_text("\n".join(line for line in text.splitlines() if not line.startswith("#")) + "\n")
     done = cell.on("tm", "qconf", "-Mconf", str(path))
     assert done.returncode == 0, done
