@@ -7,8 +7,8 @@ from clients import program
 from clients.path_aliases import add_path_aliases
 from gridengine.options.control import JOB_LIST, tasks_of_job
 from gridengine.options.option import Option, options_of, read_options
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 
 _TASKS = Option("-t", "task_id_range", "qalter", tasks_of_job, "tasks", "these tasks of the job named before")
 _JOBS = ("lists", "tasks", "users")

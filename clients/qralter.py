@@ -6,7 +6,7 @@ import time
 from clients import program
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.reservation import RESERVATION_OPTIONS
-from gridengine.options.submission import Submission
+from gridengine.options.submit_folds import Submission
 
 
 def qralter(arguments: list[str]) -> int:

@@ -5,8 +5,8 @@ import time
 
 from clients import program
 from gridengine.options.option import options_of, read_options
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 
 
 def qresub(arguments: list[str]) -> int:

@@ -8,7 +8,7 @@ from clients import gdi, program
 from clients.request_files import default_settings
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.reservation import RESERVATION_OPTIONS
-from gridengine.options.submission import Submission
+from gridengine.options.submit_folds import Submission
 
 
 def qrsub(arguments: list[str]) -> int:

@@ -15,8 +15,8 @@ from gridengine.api.origin import add_origin
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.sources import file_settings, fold_sources, with_option_files
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 
 #: exit status when the script cannot be read, and when nothing comes from the standard input
 NO_SCRIPT = 14

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 
 from gridengine.options.option import Option, OptionError, options_of, read_options, split_words
 from gridengine.options.script_options import PREFIX, script_settings
-from gridengine.options.submission import Submission
+from gridengine.options.submit_folds import Submission
 
 Texts = str | int | Iterable[str | int]
 Requests = Mapping[str, object] | str | Iterable[str]

@@ -154,8 +154,8 @@ def _as_option(request: "Request", name: str, value: str) -> None:
     if name in ("cwd", "ckpt", "P", "comment"):
         request[TEXTS[name]] = value
         return
-    from gridengine.options.submission import Submission
     from gridengine.options.submit import SUBMIT_OPTIONS
+    from gridengine.options.submit_folds import Submission
 
     flag = _FLAGS.get(name, f"-{name}")
     option = next(option for option in SUBMIT_OPTIONS if flag in option.names)

@@ -13,8 +13,8 @@ from gridengine.files.path_aliases import parse_aliases, select_aliases
 from gridengine.options.option import OptionError, Setting, options_of, split_line, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.sources import Source, file_settings, fold_sources, line_settings, with_option_files
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 
 _QSUB = options_of("qsub", SUBMIT_OPTIONS)
 _OTHERS = {name: option for option in SUBMIT_OPTIONS for name in option.names}

@@ -6,7 +6,7 @@ Owns the rows and their special folds. qrsub and qralter fill the body of the re
 
 from gridengine.errors import InvalidValueError
 from gridengine.options import fields as plain
-from gridengine.options import submission as fold
+from gridengine.options import submit_folds as fold
 from gridengine.options.option import Option
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

@@ -6,8 +6,8 @@ statements SB-2, SB-3, SB-5.
 """
 
 from gridengine.options.option import OptionError, Setting, read_options, split_line
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

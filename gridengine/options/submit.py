@@ -1,9 +1,9 @@
 """Options of qsub, qsh, qlogin, qrsh, qalter and qresub: all of sge_submit(1).
 
-Owns the rows only; the folds are in `gridengine.options.submission`. Help texts are this project's own.
+Owns the rows only; the folds are in `gridengine.options.submit_folds`. Help texts are this project's own.
 """
 
-from gridengine.options import submission as fold
+from gridengine.options import submit_folds as fold
 from gridengine.options.option import Option
 
 _SUBMIT = "qsub qsh qlogin qrsh"

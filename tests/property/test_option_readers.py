@@ -14,8 +14,8 @@ from gridengine.options.native import DEFAULTS, fold_native
 from gridengine.options.option import Option, OptionError, options_of, read_options, split_words
 from gridengine.options.script_options import script_settings
 from gridengine.options.sources import Source, file_settings, fold_sources, line_settings, with_option_files
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 from gridengine.values.units import format_memory, format_time, parse_memory, parse_time
 
 NOW = 1_800_000_000.0

@@ -23,8 +23,8 @@ from daemons.web.pages.reservations import FIELDS, find_reservation
 from daemons.web.pages.submitting import ROWS, form_response, grade_answers, job_request
 from gridengine.options.option import Option, options_of
 from gridengine.options.reservation import RESERVATION_OPTIONS
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 
 
 class Alterable(NamedTuple):

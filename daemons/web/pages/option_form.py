@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from gridengine.options.option import Option, OptionError, Setting, options_of, read_options, split_words
-from gridengine.options.submission import Submission
+from gridengine.options.submit_folds import Submission
 
 _SOFT = "soft "
 

@@ -25,7 +25,7 @@ from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.submitting import form_response
 from daemons.web.pages.time_line import dragged_window, time_line
 from gridengine.options.reservation import RESERVATION_OPTIONS
-from gridengine.options.submission import Submission
+from gridengine.options.submit_folds import Submission
 from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.values.units import counted

@@ -24,8 +24,8 @@ from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_
 from daemons.web.pages.templating import templates
 from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
-from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission
 from gridengine.placement.verify import NOT_FOUND
 from gridengine.protocols.gdi.requests import Answer, Submit
 

@@ -18,7 +18,7 @@ from daemons.web.pages.option_values import program_of, reservation_values, valu
 from daemons.web.pages.reservations import FIELDS
 from daemons.web.pages.submitting import read_form
 from gridengine.options.reservation import RESERVATION_OPTIONS
-from gridengine.options.submission import Submission
+from gridengine.options.submit_folds import Submission
 from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.browsing import text_of, visiting
 from tests.unit.web.followed import ALICE, BOB, ROOT, Followed

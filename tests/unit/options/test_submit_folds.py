@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gridengine.options.option import OptionError, options_of, read_options
-from gridengine.options.submission import Submission, addresses
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.submit_folds import Submission, addresses
 from gridengine.protocols.gdi.requests import Submit
 
 NOW = 1_800_000_000.0
