@@ -29,6 +29,7 @@ PACKAGES = {
     "groff": ("groff-base",),
     "initdb": ("postgresql",),
     "mandoc": ("mandoc",),
+    "modulecmd": ("environment-modules",),
     "mpicc": ("openmpi-bin", "libopenmpi-dev"),
     "nft": ("nftables",),
     "perl": ("perl-base",),
