@@ -20,7 +20,8 @@ from clients.admin.cell_plan import CellPlan
 from clients.admin.errors import AdminError
 from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
-from clients.admin.sge_root import library_of, provide
+from clients.admin.settings_files import cluster_name, write_settings
+from clients.admin.sge_root import provide
 from gridengine.files.durable import write_new
 from gridengine.protocols.arco import SETTINGS_FILE
 
@@ -96,55 +97,3 @@ def _make_keys(plan: CellPlan, now: datetime) -> None:
 
 def _settings(values: Mapping[str, str]) -> str:
     return "".join(f"{key:<20} {value}\n" for key, value in values.items())
-
-
-def write_settings(common: Path, files: CellFiles, qmaster_port: int, installation: Installation) -> None:
-    """Write the files that shells source to use a cell. Raises OSError."""
-    write_new(common / "settings.sh", settings_sh(files, qmaster_port, installation).encode(), 0o644)
-    write_new(common / "settings.csh", settings_csh(files, qmaster_port, installation).encode(), 0o644)
-
-
-def cluster_name(qmaster_port: int) -> str:
-    """The name of the cell for scripts, `p6444`, as proposed by the installation of 8.1.9."""
-    return f"p{qmaster_port}"
-
-
-def settings_sh(files: CellFiles, qmaster_port: int, installation: Installation) -> str:
-    """Return the text that a Bourne shell sources to work with the cell. Names are checked to need no quotes.
-
-    An empty element of MANPATH stands for the pages of the system.
-    """
-    lines = [
-        f"SGE_ROOT={files.root}; export SGE_ROOT",
-        f"SGE_CELL={files.name}; export SGE_CELL",
-        f"SGE_QMASTER_PORT={qmaster_port}; export SGE_QMASTER_PORT",
-        f"SGE_CLUSTER_NAME={cluster_name(qmaster_port)}; export SGE_CLUSTER_NAME",
-        f"SGE_ARCH=`{files.root}/util/arch`; export SGE_ARCH",
-    ]
-    for variable, directory in (("PATH", installation.bin), ("MANPATH", installation.man)):
-        lines += [
-            f'case ":${variable}:" in',
-            f'  *":{directory}:"*) ;;',
-            f'  *) {variable}="{directory}:${variable}"; export {variable} ;;',
-            "esac",
-        ]
-    library = library_of(installation.bin.parent)
-    lines.append(f"if [ -e {library} ]; then DRMAA_LIBRARY_PATH={library}; export DRMAA_LIBRARY_PATH; fi")
-    return "\n".join(lines) + "\n"
-
-
-def settings_csh(files: CellFiles, qmaster_port: int, installation: Installation) -> str:
-    """Return the same for a C shell."""
-    lines = [
-        f"setenv SGE_ROOT {files.root}",
-        f"setenv SGE_CELL {files.name}",
-        f"setenv SGE_QMASTER_PORT {qmaster_port}",
-        f"setenv SGE_CLUSTER_NAME {cluster_name(qmaster_port)}",
-        f"setenv SGE_ARCH `{files.root}/util/arch`",
-        'if (! $?MANPATH) setenv MANPATH ""',
-    ]
-    for variable, directory in (("PATH", installation.bin), ("MANPATH", installation.man)):
-        lines.append(f'if (":${{{variable}}}:" !~ *":{directory}:"*) setenv {variable} "{directory}:${{{variable}}}"')
-    library = library_of(installation.bin.parent)
-    lines.append(f"if (-e {library}) setenv DRMAA_LIBRARY_PATH {library}")
-    return "\n".join(lines) + "\n"

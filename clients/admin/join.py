@@ -27,10 +27,10 @@ from clients.admin.authority import give
 from clients.admin.cell import CellFiles, InstalledCell, optional_text, read_cell
 from clients.admin.cell_plan import QMASTER_PORT
 from clients.admin.certificate import make_request
-from clients.admin.creation import write_settings
 from clients.admin.errors import AdminError
 from clients.admin.host_resources import Machine, this_machine
 from clients.admin.installation import Installation
+from clients.admin.settings_files import write_settings
 from clients.admin.sge_root import provide
 from gridengine.addresses import split_port
 from gridengine.errors import InvalidValueError, UnavailableError

@@ -28,6 +28,7 @@ COMMANDS = {
     "ray": ("clusters.commands", "ray"),
     "dask": ("clusters.commands", "dask"),
     "init": ("cell_commands", "init"),
+    "settings": ("settings_files", "settings_command"),
     "join": ("cell_commands", "join"),
     "start": ("daemon_commands", "start_command"),
     "stop": ("daemon_commands", "stop_command"),

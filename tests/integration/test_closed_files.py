@@ -32,7 +32,7 @@ json.dump(found, sys.stdout)
 """
 #: of the cell: what qconf and qstat show, and what all commands read
 COMMON = (
-    r"(accounting|act_qmaster|bootstrap|cell_id|cluster_name|host_aliases|reporting|settings\.c?sh|shadow_masters|tls\.crt|web)"
+    r"(accounting|act_qmaster|bootstrap|cell_id|cluster_name|host_aliases|modulefile|reporting|settings\.c?sh|shadow_masters|tls\.crt|web)"
     r"|initial-config/[\w./@-]+|\.shared_with_master"
 )
 #: of a task: numbers of processes, its cgroups and its hosts, which ps, /proc and qstat show; no environment, arguments or script

@@ -13,7 +13,7 @@ import pytest
 from tests.tidy.sources import ROOT, Source
 
 PAGES = ("docs/architecture.md", "docs/map.md", "CONTRIBUTING.md")
-CODE = ("gridengine", "daemons", "shepherd", "clients", "cluster-config", "tools", "bench", "tests")
+CODE = ("gridengine", "daemons", "shepherd", "clients", "cluster-config", "packaging", "tools", "bench", "tests")
 ONLY_IN_COMMENTS = frozenset(("Deviation",))
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _MEMBER = re.compile(r"([A-Z]+[a-z]\w*)\.(\w+)")

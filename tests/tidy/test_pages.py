@@ -14,7 +14,8 @@ from tests.tidy.sources import ROOT, table_of
 
 #: all but the statements, which quote the manuals of Grid Engine
 PAGES = [page for page in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]) if page.name != "statements.md"]
-_PATH = re.compile(r"`((?:gridengine|daemons|shepherd|clients|tests|tools|bench|docs|cluster-config)/[A-Za-z0-9_./-]*)`")
+_TOP = "gridengine|daemons|shepherd|clients|tests|tools|bench|docs|cluster-config|packaging"
+_PATH = re.compile(rf"`((?:{_TOP})/[A-Za-z0-9_./-]*)`")
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _DECISION = re.compile(r"\badr/(\d{4})")
 _TARGET = re.compile(r"`make ([a-z-]+)(?=`| [A-Z-])|^ {4}make ([a-z-]+)", re.MULTILINE)

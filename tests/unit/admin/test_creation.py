@@ -14,10 +14,11 @@ import pytest
 from clients.admin.cell import CellFiles, read_cell
 from clients.admin.cell_plan import CellOptions, plan_cell
 from clients.admin.certificate import is_key_of, is_signed_by, utc_now
-from clients.admin.creation import create_cell, settings_csh, settings_sh
+from clients.admin.creation import create_cell
 from clients.admin.errors import AdminError
 from clients.admin.host_resources import Machine
 from clients.admin.installation import Installation
+from clients.admin.settings_files import settings_command, settings_texts
 from clients.admin.sge_root import library_of, provide
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.config.configuration import Configuration
@@ -252,10 +253,10 @@ def test_a_place_that_cannot_be_written_is_named(plan, installation):
         create_cell(plan, installation, utc_now())
 
 
-def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
+def test_settings_name_the_cell_for_shells_and_module_systems(plan):
     prefix = Path("/opt/x")
     installed = Installation(prefix / "bin", prefix / "share/gridengine/cluster-config", prefix)
-    of_sh, of_csh = (of(plan.files, plan.qmaster_port, installed) for of in (settings_sh, settings_csh))
+    of_sh, of_csh, of_modules = settings_texts(plan.files, plan.qmaster_port, installed).values()
     tokens = shlex.split(of_sh)
     assert f"SGE_ROOT={plan.files.root};" in tokens and "SGE_CELL=c1;" in tokens and "SGE_QMASTER_PORT=6444;" in tokens
     assert "PATH=/opt/x/bin:$PATH;" in tokens and "MANPATH=/opt/x/current/share/man:$MANPATH;" in tokens
@@ -263,6 +264,23 @@ def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
     assert f"SGE_ARCH=`{plan.files.root}/util/arch`;" in of_sh and f"setenv SGE_ARCH `{plan.files.root}/util/arch`\n" in of_csh
     assert "SGE_CLUSTER_NAME=p6444;" in tokens and "setenv SGE_CLUSTER_NAME p6444\n" in of_csh
     assert 'setenv MANPATH "/opt/x/current/share/man:${MANPATH}"\n' in of_csh
+    assert of_modules.startswith("#%Module") and f"setenv SGE_ROOT {plan.files.root}\n" in of_modules
+    assert "prepend-path PATH /opt/x/bin\n" in of_modules
+
+
+def test_settings_of_an_existing_cell_are_written_where_they_differ(plan, installation, capsys, monkeypatch):
+    monkeypatch.setattr("clients.admin.settings_files.find_installation", lambda: installation)
+    create_cell(plan, installation, utc_now())
+    common = plan.files.common
+    texts = {name: (common / name).read_text() for name in ("settings.sh", "settings.csh", "modulefile")}
+    (common / "modulefile").unlink()
+    (common / "settings.csh").write_text("setenv SGE_ROOT /old\n")
+    settings_command(plan.files.root, plan.files.name)
+    assert capsys.readouterr().out == f"wrote {common}/settings.csh\nwrote {common}/modulefile\n"
+    assert {name: (common / name).read_text() for name in texts} == texts
+    assert cell_modes(plan.files) == {0o600, 0o644}
+    settings_command(plan.files.root, plan.files.name)
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.statement("DM-1")
@@ -284,4 +302,5 @@ def test_the_library_is_found_below_the_root_of_the_cell_and_by_settings(plan, i
     provide(plan.files.root, installation)
     assert library_of(plan.files.root).resolve() == library.resolve()
     line = "DRMAA_LIBRARY_PATH={0}; export DRMAA_LIBRARY_PATH; fi\n"
-    assert f"if [ -e {library} ]; then {line.format(library)}" in settings_sh(plan.files, plan.qmaster_port, installation)
+    texts = settings_texts(plan.files, plan.qmaster_port, installation)
+    assert f"if [ -e {library} ]; then {line.format(library)}" in texts["settings.sh"]
