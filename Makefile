@@ -261,10 +261,10 @@ simulate: setup
 kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
 
-# what sites have beside the cell: IPv6 alone, a directory of users, homes that root cannot enter
+# what sites have beside the cell: IPv6 alone, a directory of users, homes that root cannot enter, SELinux
 sites: setup
 	@$(PYTEST) -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
-	  $(patsubst %,tests/integration/test_%.py,ipv6 directory_server closed_homes)
+	  $(patsubst %,tests/integration/%.py,test_ipv6 test_directory_server test_closed_homes admin/test_selinux)
 
 # what these tests need is installed for them alone
 clusters: setup

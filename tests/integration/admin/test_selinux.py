@@ -10,6 +10,9 @@ import pytest
 from tests.integration import debian
 from tests.integration.cells import ROOT, run
 
+#: the packages are large: `make sites`
+pytestmark = pytest.mark.apart
+
 LABELS = {
     "/opt/gridengine/releases/1.0-abc/bin/sge_execd": "gridengine_exec_t",
     "/opt/gridengine/cells/default/common/bootstrap": "gridengine_conf_t",

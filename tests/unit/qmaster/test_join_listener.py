@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import http.client
 import json
+import os
 import socket
 import ssl
 import time
@@ -35,7 +36,7 @@ class Admitting(JoinRequests):
 
     def __init__(self, authority: Path) -> None:
         self.replaced: list[tuple[str, str]] = []
-        super().__init__(authority, {}, lambda host, address: self.replaced.append((host, address)))
+        super().__init__(authority, {}, lambda host, address: self.replaced.append((host, address)), root_only=os.geteuid() == 0)
         self.asked: list[dict[str, Any]] = []
         self.has_keys = False
 
