@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +22,7 @@ from gridengine.state.apply import CHECKS, HANDLERS
 from gridengine.state.machines.event import Handler, StateOf
 from gridengine.state.state import State
 from tests.garbage import collect_garbage, collect_garbage_rarely
+from tests.harness import close_spools
 
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
@@ -74,6 +75,13 @@ def fence(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(sys.modules["ray"], "init", _refusal("ray.init"))
     else:
         monkeypatch.setitem(sys.modules, "ray", None)
+
+
+@pytest.fixture(autouse=True)
+def closed_spools() -> Iterator[None]:
+    """The cells of a test end with it."""
+    yield
+    close_spools()
 
 
 @pytest.fixture(autouse=True, scope="session")

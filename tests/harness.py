@@ -45,6 +45,7 @@ MASTER, SPOOL = "master", "spool.db"
 SMALL = 60
 """Jobs and queue instances of a cell whose laws are checked after each step."""
 USERS = {"root": 0, "alice": 1001, "bob": 1002}
+_open_spools: list[Spool] = []
 LOAD = {"arch": "lx-amd64", "num_proc": "4", "load_avg": "0.1", "np_load_avg": "0.025", "mem_free": "8000.000000M"}
 
 
@@ -54,6 +55,12 @@ def _empty_spool() -> bytes:
     with TemporaryDirectory() as directory:
         Spool(Path(directory, SPOOL)).close()
         return Path(directory, SPOOL).read_bytes()
+
+
+def close_spools() -> None:
+    """Close the files of all cells: a plain user may have 1,024 files open, and garbage is collected rarely."""
+    while _open_spools:
+        _open_spools.pop().close()
 
 
 class Cell:
@@ -106,6 +113,7 @@ class Cell:
             path.write_bytes(_empty_spool())
         spool = Spool(path)
         spool._db.execute("pragma synchronous=off")
+        _open_spools.append(spool)
         return spool
 
     def _mirror(self) -> Mirror:

@@ -60,7 +60,7 @@ class PidFile:
     """
 
     def __init__(self, path: Path, program: str, patience_s: float = ENDING_S) -> None:
-        """Take the lock; if the daemon that has the lock is ending, wait for its end.
+        """Take the lock; if the daemon that has the lock is ending, or was killed a moment ago, wait for its end.
 
         DaemonError: another process keeps it, or has it for longer than `patience_s`, or the file cannot be written.
         """
@@ -69,11 +69,11 @@ class PidFile:
         self._lock = _open_file(self.files[1], 0o600)
         until = time.monotonic() + patience_s
         while not try_lock(self._lock) or _names_other_process(path):
-            pid, ending = _read_pid_file(path)
-            if not ending or time.monotonic() > until:
+            pid, is_leaving = _read_pid_file(path)
+            if not is_leaving or time.monotonic() > until:
                 os.close(self._descriptor)
                 os.close(self._lock)
-                state = "has not ended yet" if ending else "runs already"
+                state = "has not ended yet" if is_leaving else "runs already"
                 raise DaemonError(f"{program} {state}, as process {pid or '?'} ({path})")
             time.sleep(_POLL_S)
         os.ftruncate(self._descriptor, 0)
@@ -126,19 +126,22 @@ def is_ending(path: Path) -> bool:
 
 
 def _read_pid_file(path: Path) -> tuple[int, bool]:
-    """Process number, 0 for none, and whether the daemon is ending; a starting daemon has no number for a moment."""
+    """Process number, 0 for none, and whether to wait for the release of the lock: the daemon is ending, or was killed and the
+    kernel still ends its threads. A starting daemon has no number for a moment."""
     fields = path.read_text(errors="replace").split()
-    return int(fields[0]) if fields and fields[0].isdecimal() else 0, _ENDING in fields[2:] or not fields
+    pid = int(fields[0]) if fields and fields[0].isdecimal() else 0
+    return pid, _ENDING in fields[2:] or not fields or (pid > 0 and start_ticks(pid) == 0)
 
 
 def start_ticks(pid: int) -> int:
-    """Return when a process was started, in clock ticks since boot; 0 when there is no such process."""
+    """Return when a process was started, in clock ticks since boot; 0 when there is no such process, or it is dead (a zombie)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return 0
     # the second field, the command in parentheses, may itself hold blanks and parentheses
-    return int(stat.rpartition(")")[2].split()[19])
+    fields = stat.rpartition(")")[2].split()
+    return 0 if fields[0] in ("Z", "X") else int(fields[19])
 
 
 class Startup:

@@ -236,10 +236,10 @@ def test_limits_of_one_task_are_not_those_of_the_next(cell: Cell) -> None:
     """Where root may not raise limits, a shepherd takes only tasks with the same limits."""
     script = "ulimit -p; ulimit -n\n"
     free = cell.run(script).stdout
-    limited = {"h_maxproc": 300, "h_descriptors": 400}
+    limited = {"h_maxproc": 5000, "h_descriptors": 400}
     first = run(cell, script, limits=limited)[1]
     again, after = run(cell, script, limits=limited)[1], run(cell, script)[1]
-    assert (first.stdout, again.stdout, after.stdout) == ("300\n400\n", "300\n400\n", free)
+    assert (first.stdout, again.stdout, after.stdout) == ("5000\n400\n", "5000\n400\n", free)
 
 
 # --- kills ------------------------------------------------------------------------------------------------------------
