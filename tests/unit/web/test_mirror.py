@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -135,7 +136,11 @@ def test_a_slow_subscriber_is_cut_off(followed: Followed, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("caller", "first"),
-    [(ALICE, "NoMirror"), (ROOT, "WholeState"), (structs.replace(ALICE, daemon=True), "WholeState")],
+    [
+        (structs.replace(ALICE, uid=os.geteuid() + 1), "NoMirror"),
+        (ROOT, "WholeState"),
+        (structs.replace(ALICE, daemon=True), "WholeState"),
+    ],
 )
 def test_daemons_alone_may_mirror_the_state(followed: Followed, caller: Caller, first: str) -> None:
     async def play() -> bytes:
