@@ -35,7 +35,7 @@
 #   make masters SEEDS=200 FROM=0  check that random shadows, takeovers, power failures and old files never give two masters
 #   make kills MINUTES=10 SEED=1     kill processes of a cell while tasks start and end: every task must run once
 #   make clusters              run Ray, Dask, MPICH and Jupyter in jobs, and lose a host during a map, on the test bed (root)
-#   make sites                a cell with IPv6 alone, with users of an LDAP server, and with homes that root cannot enter (root)
+#   make sites                a cell with IPv6 alone, with users of an LDAP server, with homes that root cannot enter; SELinux (root)
 #   make unmodified            run unmodified Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap on a cell
 #   make siege                 measure the effect of one user's attacks on another user of that cell
 #   make clean                 remove the files made by these targets in this directory

@@ -129,8 +129,8 @@ def _read_pid_file(path: Path) -> tuple[int, bool]:
     """Process number, 0 for none, and whether to wait for the release of the lock: the daemon is ending, or was killed and the
     kernel still ends its threads. A starting daemon has no number for a moment."""
     fields = path.read_text(errors="replace").split()
-    pid = int(fields[0]) if fields and fields[0].isdecimal() else 0
-    return pid, _ENDING in fields[2:] or not fields or (pid > 0 and start_ticks(pid) == 0)
+    pid, ticks = map(int, fields[:2]) if len(fields) > 1 and all(map(str.isdecimal, fields[:2])) else (0, 0)
+    return pid, _ENDING in fields[2:] or not fields or (pid > 0 and start_ticks(pid) != ticks)
 
 
 def start_ticks(pid: int) -> int:

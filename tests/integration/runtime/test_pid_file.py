@@ -39,9 +39,13 @@ def killed(tmp_path: Path) -> subprocess.Popen[str]:
     return daemon
 
 
+@pytest.mark.parametrize("number", ["its own", "of another process by now"])
 def test_a_daemon_starts_as_soon_as_the_lock_of_a_killed_daemon_is_released(
-    killed: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    killed: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
+    if number != "its own":
+        (tmp_path / "x.pid").write_text(f"{os.getpid()} {start_ticks(os.getpid()) + 1} 0.2.0-1\n")
+
     def release(_seconds: float) -> None:
         killed.communicate()
 
