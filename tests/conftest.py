@@ -22,7 +22,7 @@ from gridengine.state.apply import CHECKS, HANDLERS
 from gridengine.state.machines.event import Handler, StateOf
 from gridengine.state.state import State
 from tests.garbage import collect_garbage, collect_garbage_rarely
-from tests.harness import close_spools
+from tests.harness import spools_closed
 
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
@@ -77,11 +77,18 @@ def fence(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setitem(sys.modules, "ray", None)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def spools_of_the_module() -> Iterator[None]:
+    """The cells that the tests of a module share end with the module."""
+    with spools_closed():
+        yield
+
+
 @pytest.fixture(autouse=True)
-def closed_spools() -> Iterator[None]:
-    """The cells of a test end with it."""
-    yield
-    close_spools()
+def spools_of_the_test(spools_of_the_module: None) -> Iterator[None]:
+    """The cells of one test end with it."""
+    with spools_closed():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

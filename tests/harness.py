@@ -6,6 +6,8 @@ test says so; everything that decides is the real code.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,9 +59,14 @@ def _empty_spool() -> bytes:
         return Path(directory, SPOOL).read_bytes()
 
 
-def close_spools() -> None:
-    """Close the files of all cells: a plain user may have 1,024 files open, and garbage is collected rarely."""
-    while _open_spools:
+@contextmanager
+def spools_closed() -> Iterator[None]:
+    """At the end, the files of the cells that were opened within are closed: a plain user may have 1,024 files open, and garbage
+    is collected rarely.
+    """
+    earlier = len(_open_spools)
+    yield
+    while len(_open_spools) > earlier:
         _open_spools.pop().close()
 
 
