@@ -35,7 +35,7 @@
 #   make masters SEEDS=200 FROM=0  check that random shadows, takeovers, power failures and old files never give two masters
 #   make kills MINUTES=10 SEED=1     kill processes of a cell while tasks start and end: every task must run once
 #   make clusters              run Ray, Dask, MPICH and Jupyter in jobs, and lose a host during a map, on the test bed (root)
-#   make sites                a cell with IPv6 alone, with users of an LDAP server, with homes that root cannot enter; SELinux (root)
+#   make sites                a cell with IPv6 alone, with users of an LDAP server, with homes that root cannot enter, by Ansible; SELinux (root)
 #   make unmodified            run unmodified Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap on a cell
 #   make siege                 measure the effect of one user's attacks on another user of that cell
 #   make clean                 remove the files made by these targets in this directory
@@ -261,10 +261,13 @@ simulate: setup
 kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
 
-# what sites have beside the cell: IPv6 alone, a directory of users, homes that root cannot enter, SELinux
-sites: setup
+# what sites have beside the cell: IPv6 alone, a directory of users, homes that root cannot enter, Ansible, SELinux
+sites: setup $(VENV)/ansible/complete
 	@$(PYTEST) -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
-	  $(patsubst %,tests/integration/%.py,test_ipv6 test_directory_server test_closed_homes admin/test_selinux)
+	  $(patsubst %,tests/integration/%.py,test_ipv6 test_directory_server test_closed_homes test_ansible admin/test_selinux)
+
+$(VENV)/ansible/complete:
+	@$(PYTHON) -m venv $(@D) && $(@D)/bin/pip install -q --disable-pip-version-check "ansible-core==2.19.14" && touch $@
 
 # what these tests need is installed for them alone
 clusters: setup
