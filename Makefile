@@ -3,7 +3,7 @@
 #   make demo                  run a temporary cell of three exec hosts on this machine, as the current user
 #   make demo -- --web         the same with the web console, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
-#   make fresh                 make demo and make test of the last commit on a minimal Debian (root, Debian)
+#   make fresh [SUITE=trixie]  make demo and make test of the last commit on a minimal Debian (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
@@ -19,8 +19,11 @@
 #   make drmaa                 build libdrmaa.so.1.0 in build/drmaa/ARCH, also for 64-bit ARM if aarch64-linux-gnu-gcc is installed
 #   make drmaa-sanitizers      run its tests with the address, undefined behaviour and thread sanitizers of gcc
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
-#   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
-#   make packages              install both on a machine without the project, and run jobs
+#   make wheel                 build/wheel: the system as pip installs it
+#   make deb rpm archive       build/deb, build/rpm, build/archive: packages for all users of a host, which need no network (docs/guide/install.md)
+#   make interpreter           build/interpreter: the Python that they bring, from Debian's sources as of today
+#   make release KEY=FILE      all of these in build/release, with the bill of materials, SHA256SUMS, and its signature by a key of minisign
+#   make packages              build all of them twice, compare, install them on machines without the project, and run jobs
 #   make machines STEPS=       the Debian package on two virtual machines: units, reboots, power cuts, clocks (root, Debian 12; an hour)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
@@ -44,7 +47,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters sites unmodified machines simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters sites unmodified machines simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -127,7 +130,7 @@ test-torture:
 
 # HEAD, with the packages of the README and no others
 fresh:
-	@tests/testbed/fresh test
+	@$(if $(SUITE),SUITE="$(SUITE)") tests/testbed/fresh test
 
 fuzz: setup
 	@$(BIN)/python -m tests.fuzz --minutes "$(or $(MINUTES),2)" --seed "$(or $(SEED),0)"
@@ -201,11 +204,18 @@ wheel: drmaa
 	@$(PYTHON) -m venv build/wheel-maker
 	rm -rf build/wheel
 	build/wheel-maker/bin/$(PIP) --upgrade pip
+	python="$(PYTHON)"; . packaging/facts  # its time
 	build/wheel-maker/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
 	ls build/wheel/*.whl
 
-deb: drmaa
-	@tools/deb "$(PYTHON)" build/deb
+deb rpm archive:
+	@packaging/$@/build "$(PYTHON)" build/$@
+
+interpreter:
+	@packaging/interpreter "$(PYTHON)" build/interpreter
+
+release: wheel
+	@packaging/release "$(PYTHON)" build/release "$(KEY)"
 
 packages: setup
 	@$(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 tests/integration/packages

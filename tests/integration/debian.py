@@ -61,6 +61,16 @@ def need(*programs: str) -> None:
             _refuse(missing[0], problem or "no package of the set has it")
 
 
+def need_packages(*packages: str) -> None:
+    """Have these packages, for tests of `make packages` alone: the set of the others does not grow by them."""
+    asked = ["dpkg-query", "--show", "--showformat=${Package}:${db:Status-Status}\n", *packages]
+    there = subprocess.run(asked, capture_output=True, text=True).stdout.split() if can_install() else []
+    if missing := [each for each in packages if f"{each}:installed" not in there]:
+        with _apt_lock(missing[0]):
+            if problem := _apt("update") or _apt("install", *missing):
+                _refuse(missing[0], problem)
+
+
 def _missing(programs: tuple[str, ...]) -> list[str]:
     return [program for program in programs if not find(program)]
 

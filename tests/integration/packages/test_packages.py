@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from gridengine.extensions import LIBRARIES
 from gridengine.files.architecture import architecture
 from tests import needs
 from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run
+from tests.integration.packages.builds import BUILD_S, must
 
 HOST = "k1"
 DPKG = "/mnt"
@@ -41,37 +41,12 @@ must("wexitstatus", ctypes.byref(code), status)
 must("exit")
 print(code.value)
 """
-BUILD_S = 900.0
-"""Libraries are downloaded, on a machine that others load."""
-
-
-def must(command: list[str], **options: object) -> str:
-    done = run(command, **{"timeout": BUILD_S, **options})
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def lines_of(kind: str) -> str:
     """The commands of docs/api.md for a kind of package."""
     (lines,) = re.findall(rf"^```sh {kind}\n(.*?)^```$", (ROOT / "docs/api.md").read_text(), re.MULTILINE | re.DOTALL)
     return str(lines)
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files under version control, so that the checkout stays unchanged; downloads are kept in its build directory."""
-    place = tmp_path_factory.mktemp("source")
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
-    for name in filter(None, names):
-        path = ROOT / os.fsdecode(name)
-        if path.is_file() and path.parts[len(ROOT.parts)] != "tests":
-            target = place / path.relative_to(ROOT)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, target)
-    (ROOT / "build" / "deb-wheels").mkdir(parents=True, exist_ok=True)
-    (place / "build").mkdir()
-    (place / "build" / "deb-wheels").symlink_to(ROOT / "build" / "deb-wheels")
-    return place
 
 
 @pytest.mark.apart
