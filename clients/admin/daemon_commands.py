@@ -125,8 +125,6 @@ def status(root: Root = None, cell: CellName = "default") -> None:
     raise typer.Exit(1 if missing else 0)
 
 
-
-
 def _require_admin_user(cell: InstalledCell) -> None:
     """AdminError: the caller is neither root nor the admin user."""
     admin_user = cell.settings["admin_user"]

@@ -134,8 +134,12 @@ def exec_hosts_to_start(cell: InstalledCell, installation: Installation) -> list
     answer.
     """
     host = this_host(cell)
-    plain = not (is_master_here(cell) or is_shadow_here(cell))
+    plain = not _can_be_master(cell)
     return [host] if plain or execd_of(cell, host).pid_file.exists() or host in known_exec_hosts(cell, installation) else []
+
+
+def _can_be_master(cell: InstalledCell) -> bool:
+    return is_master_here(cell) or is_shadow_here(cell)
 
 
 def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[str]:
@@ -148,9 +152,13 @@ def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[st
 def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
     """Return the running and the configured daemons of this machine, exec hosts first.
 
-    Running daemons are included independent of `act_qmaster` and `shadow_masters`: their copies on this host may be old.
+    Running daemons are included independent of `act_qmaster` and `shadow_masters`: their copies on this host may be old. The
+    execution daemon of a host that has joined is included before its first start.
     """
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
+    own = execd_of(cell, this_host(cell))
+    if not found and (own.pid_file.parent / "keys").is_dir() and not _can_be_master(cell):
+        found.append(own)
     if was_left_running(web_of(cell)):
         found.append(web_of(cell))
     writer = dbwriter_of(cell)

@@ -257,6 +257,15 @@ def test_running_daemons_are_seen_independent_of_the_files(cell, monkeypatch):
     assert found in remains(elsewhere).daemons
 
 
+def test_a_host_that_has_joined_is_to_run_its_execution_daemon(cell):
+    elsewhere = InstalledCell(cell.files, cell.settings, "another")
+    (cell.execd_spool_dir / socket.gethostname() / "keys").mkdir(parents=True)
+    (found,) = local_daemons.daemons_of_this_machine(elsewhere)
+    assert (found.program, found.host) == ("sge_execd", socket.gethostname())
+    (cell.files.common / "shadow_masters").write_text(f"another\n{socket.gethostname()}\n")
+    assert [each.program for each in local_daemons.daemons_of_this_machine(elsewhere)] == ["sge_shadowd"]
+
+
 def test_a_former_master_that_is_a_shadow_is_called_one(cell):
     (cell.files.common / "shadow_masters").write_text(f"another\n{socket.gethostname()}\n")
     (found,) = local_daemons.daemons_of_this_machine(InstalledCell(cell.files, cell.settings, "another"))
