@@ -17,6 +17,7 @@ _WEIGHT, _SHARES, _IO_WEIGHT = (100, 1, 10_000), (1024, 2, 262_144), (100, 1, 10
 #: Nice values differ by this factor in processor time, as in the kernel's scheduler.
 _NICE_STEP = 1.25
 _PERIOD_US = 100_000
+MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,10 @@ def settings(limits: CgroupLimits) -> list[CgroupSetting]:
         size = str(limits.memory)
         v2 = {"memory.max": size, "memory.swap.max": "0", "memory.oom.group": "1"}
         v1 = {"memory.limit_in_bytes": size, "memory.memsw.limit_in_bytes": size}
-        found.append(CgroupSetting("memory", (v2, v1), promised=True))
+        found.append(CgroupSetting(MEMORY, (v2, v1), promised=True))
     if limits.soft_memory is not None:
         size = str(limits.soft_memory)
-        found.append(CgroupSetting("memory", ({"memory.high": size}, {"memory.soft_limit_in_bytes": size})))
+        found.append(CgroupSetting(MEMORY, ({"memory.high": size}, {"memory.soft_limit_in_bytes": size})))
     if limits.processes is not None:
         found.append(CgroupSetting("processes", ({"pids.max": str(limits.processes)},), promised=True))
     if limits.processors:

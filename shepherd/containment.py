@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shepherd import cgroup_limits, group_ids, task_files
-from shepherd.cgroup_limits import CgroupSetting, put
-from shepherd.process_tree import stat_fields
+from shepherd.cgroup_limits import MEMORY, CgroupSetting, put
+from shepherd.own_cgroups import own_cgroup
+from shepherd.process_tree import end_on_failure, stat_fields
 
 _KILL_ROUNDS = 20  # where nothing keeps processes from forking while they are killed one after the other
 _MAKE_ROUNDS = 5  # where another task of the job removes the cgroup of the job at the same time
@@ -32,15 +33,32 @@ class Containment:
         self.cgroups = cgroups
         self.gid = gid
         self.outer = outer
+        self.limits_memory = False
 
     @property
     def _limited(self) -> Sequence[Path]:
         return self.outer or self.cgroups
 
     def enter(self) -> None:
-        """Put this process, and all that it will fork, into the cgroup."""
+        """Put this process, which has one thread, and all that it will fork into the cgroup."""
         for cgroup in self.cgroups:
-            put(cgroup / "cgroup.procs", "0")
+            # v1 moves a thread that asks for itself without the lock for which all forks and exits of the host wait
+            thread = cgroup / "tasks"
+            put(thread if thread.exists() else cgroup / "cgroup.procs", "0")
+
+    @contextmanager
+    def visited(self) -> Iterator[None]:
+        """Be in the cgroup for the block: what is spawned begins there. A process that cannot leave it ends. Raises OSError."""
+        homes = Containment([own_cgroup(cgroup) for cgroup in self.cgroups], None)
+        processors = os.sched_getaffinity(0)
+        try:
+            self.enter()
+            yield
+        finally:
+            with end_on_failure():
+                homes.enter()
+                if self.cgroups and os.sched_getaffinity(0) != processors:  # a cpuset gives its own
+                    os.sched_setaffinity(0, processors)
 
     def kill(self) -> None:
         """Kill all processes in the cgroup. Where the kernel does not do that itself they are frozen meanwhile; without a
@@ -63,6 +81,7 @@ class Containment:
 
     def limit(self, setting: CgroupSetting) -> None:
         """Raises OSError."""
+        self.limits_memory |= setting.what == MEMORY
         cgroup_limits.apply(self._limited, setting)
 
     def cpu_seconds(self) -> float | None:

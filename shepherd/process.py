@@ -94,7 +94,7 @@ def start(run: Run, context: ProcessContext, extra_environment: dict[str, str]) 
     environment = run.environment | extra_environment
     if not must_be_a_copy(run, context):
         directory_and_umask = context.cwd, context.umask
-        pid = spawn(run, dict(environment), context.owner, context.containment.gid, directory_and_umask, _IGNORED)
+        pid = spawn(run, dict(environment), context.owner, context.containment, directory_and_umask, _IGNORED)
         if pid is not None:
             return StartedProcess(pid, None)
     return _fork(run, context, environment)
@@ -104,10 +104,10 @@ def must_be_a_copy(run: Run, context: ProcessContext) -> bool:
     """Whether steps have to be taken in the new process before exec; else `spawning` suffices.
 
     The execution of a program of the user might block; the execution of root's programs in the directories of the system
-    does not.
+    does not. In a cgroup whose memory is limited the kernel might kill the shepherd.
     """
     waits = run.awaits_client or (run.name == "job" and context.session is not None)
-    enters = run.name == "job" and bool(context.containment.cgroups)
+    enters = run.name == "job" and context.containment.limits_memory
     reniced = run.name == "job" and os.getpriority(os.PRIO_PROCESS, 0) != context.nice
     users_own = os.path.dirname(run.command.executable) not in _SYSTEM
     return waits or enters or reniced or users_own or run.user is not None or not can_be_borrowed(run.limits, run.last)

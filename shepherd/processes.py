@@ -87,9 +87,13 @@ class Processes:
             held = self.containment
             self.usage.sample(pids, time.monotonic(), held.cpu_seconds(), held.memory_bytes())
 
-    def note_peak(self) -> None:
-        """Add the most memory that the cgroup has had in use to the usage: samples miss what short jobs use."""
+    def note_cgroup(self) -> None:
+        """Add what the cgroup has counted to the usage: processor time, and the most memory in use, which samples miss."""
         self.usage.note_memory(self.containment.peak_memory_bytes() or 0)
+        self._note_cpu()
+
+    def _note_cpu(self) -> None:
+        self.usage.cpu_s = max(self.usage.cpu_s, self.containment.cpu_seconds() or 0.0)
 
     def limited_memory(self, by_cgroup: bool) -> tuple[int, int | None]:
         """Return the bytes to compare with the limits on memory, and `out_of_memory_at`. `by_cgroup`: a cgroup limits them."""
@@ -107,7 +111,7 @@ class Processes:
         """Kill and reap the processes that the job has left behind (EX-7), except the methods in `excluded`."""
         self.containment.kill()
         self._end_all(self.not_job.difference(excluded))
-        self.usage.cpu_s = max(self.usage.cpu_s, self.containment.cpu_seconds() or 0.0)
+        self._note_cpu()
 
     def release(self, directory: Path) -> None:
         """Release the containment."""

@@ -223,7 +223,7 @@ class TaskRun:
             self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
         elif self._start_time:
             self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._job_since
-        self._processes.note_peak()
+        self._processes.note_cgroup()
         if ended.exit_status and (killed_at := self._processes.out_of_memory_at()) is not None:
             self._control.out_of_memory(killed_at)
             ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)

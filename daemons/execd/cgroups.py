@@ -24,9 +24,11 @@ _log = logging.getLogger(__name__)
 
 MOUNT = Path("/sys/fs/cgroup")
 _BY_NAME = {"processor time": ("cpu",), "processors": ("cpuset",), "memory": ("memory",), "processes": ("pids",)}
-#: what each task uses: v1 has a hierarchy for each, in all of which every task has a cgroup
-_ALWAYS = ("freezer", "cpuacct", "cpu", "memory", "pids")
-_V2_CONTROLLERS, _V1_CONTROLLERS = ("cpu", "memory", "pids", "cpuset", "io"), (*_ALWAYS, "cpuset", "blkio")
+#: what each task uses; v1 has a hierarchy for each, and a cgroup in one costs a task 0.5 ms
+_ALWAYS = ("freezer", "cpuacct", "memory", "pids")
+_V2_CONTROLLERS, _V1_CONTROLLERS = ("cpu", "memory", "pids", "cpuset", "io"), (*_ALWAYS, "cpu", "cpuset", "blkio")
+#: the kernel's weight of a process with nice value 0, and the most, of v2 and v1
+_WEIGHTS = {"cpu.weight": (100, 10_000), "cpu.shares": (1024, 262_144)}
 _ROUNDS = 20  # for a launcher that forks while its processes are moved
 
 
@@ -135,6 +137,7 @@ def _unified(mount: Path, own: str, name: str) -> HostCgroups:
         if base == mount and (mount / "cgroup.events").exists():  # a container's, of which it sees nothing above
             _move_processes(base, base / f"sge.{LEAF}")
         enabled = [each for each in _V2_CONTROLLERS if all(_enable(level, each) for level in (base, parent.parent, parent))]
+        _weigh_as_processes(parent)
         found = _with_controllers(parent, enabled)
         if found.limit_memory:
             return found
@@ -181,11 +184,23 @@ def _hierarchies(mount: Path, own: Path, name: str) -> HostCgroups:
     for controller in _V1_CONTROLLERS:
         base = mount / controller
         parent = _make(base / _own_cgroup(own, controller).strip("/"), name) if (base / "cgroup.procs").exists() else None
+        if parent is not None and controller == "cpu":
+            _weigh_as_processes(parent)
         if parent is not None and (controller != "cpuset" or _has_processors(parent)):
             parents[controller] = os.path.realpath(parent)  # several controllers may share a hierarchy
     if not parents:
         return HostCgroups()
     return HostCgroups(1, parents, "" if "memory" in parents else f"{mount / 'memory'} cannot be written to")
+
+
+def _weigh_as_processes(parent: Path) -> None:
+    """Give all jobs of the host as much processor time as a process on each processor has, beside what runs without a cgroup:
+    a group has by default as much as one process, on all processors together."""
+    for level in (parent.parent, parent):
+        for name, (one, most) in _WEIGHTS.items():
+            if (level / name).exists():
+                with suppress(OSError):
+                    (level / name).write_text(str(min(one * (os.cpu_count() or 1), most)))
 
 
 def _has_processors(parent: Path) -> bool:

@@ -44,6 +44,7 @@ def task_config(
     bounds = limits(start, configuration)
     if site.process_share is not None and "s_maxproc" not in bounds:
         bounds.setdefault("h_maxproc", site.process_share)
+    slots = sum(grant.slots for grant in start.granted if grant.host == site.host)
     config = TaskConfig(
         job_id=job.id,
         task_id=start.key.task,
@@ -64,7 +65,7 @@ def task_config(
         tmpdir=paths.tmpdir,
         limits=bounds,
         per_job_limits=list(start.per_job_limits),
-        slots=sum(grant.slots for grant in start.granted if grant.host == site.host),
+        slots=slots,
         nice=queue.priority,
         notify_s=queue.notify_s if job.notify else None,
         queue_notify_s=queue.notify_s,
@@ -74,7 +75,7 @@ def task_config(
         **vars(_methods(start, configuration)),
         **vars(_checkpointing(start)),
         **vars(_rules(configuration)),
-        **vars(_confines(assigned, bounds, configuration, bool(start.pe_name))),
+        **vars(_confines(assigned, bounds, configuration, bool(start.pe_name), (slots, queue.priority) != (1, 0))),
     )
     if job.kind != "batch":
         config = interactive_config(config, start, configuration, account)
@@ -237,12 +238,15 @@ def _rules(configuration: HostConfiguration) -> Rules:
 
 
 def _confines(
-    assigned: AssignedResources, limits: dict[str, float | None], configuration: HostConfiguration, parallel: bool
+    assigned: AssignedResources, limits: dict[str, float | None], configuration: HostConfiguration, parallel: bool, weighted: bool
 ) -> Confines:
+    """What the cgroup of the task limits. `parallel`: slave tasks share it; `weighted`: it has not the weight of one process."""
     cgroups, parameters = assigned.cgroups or HostCgroups(), configuration.execd_params
     processors = list(assigned.processors) if assigned.kind == "set" else []
+    by_slots = parallel or weighted or parameters.cpu_by_slots
+    used = {"cpu": by_slots, "cpuset": bool(processors), "blkio": parameters.io_by_slots}
     return Confines(
-        cgroups=cgroups.directories((["cpuset"] if processors else []) + (["blkio"] if parameters.io_by_slots else [])),
+        cgroups=cgroups.directories([controller for controller, is_used in used.items() if is_used]),
         cgroup_of_job=parallel,
         memory_by_cgroup=cgroups.limit_memory and (limits.get("h_vmem") is not None or limits.get("s_vmem") is not None),
         processes_by_cgroup=cgroups.limit_processes,

@@ -22,17 +22,19 @@ import pytest
 
 from shepherd import spawning
 from shepherd.command_line import CommandLine
+from shepherd.containment import Containment, establish
 from shepherd.identity import Identity, real_ids
 from shepherd.limits import ResourceLimit
 from shepherd.plan import Output, Run
 from shepherd.process_tree import kill_after
 from tests import needs
 from tests.integration.debian import need
-from tests.integration.shepherd.cell import PROJECT, Cell
+from tests.integration.shepherd.cell import PROJECT, Cell, cgroups
 
 NOBODY = pwd.getpwnam("nobody")
 OWNER = Identity("nobody", NOBODY.pw_uid, NOBODY.pw_gid, (NOBODY.pw_gid, 12345))
 LIMITS = [ResourceLimit("fsize", 2**30, None), ResourceLimit("stack", 2**24, None)]
+CONTAINED = Containment([], 40000)
 PTRACE_ATTACH = 16
 #: all that a process can say of itself; not who it is, what it has used, and where its pages are
 SHOW = """\
@@ -92,8 +94,8 @@ STEPS = [
 ]
 
 
-def spawn(run: Run, cwd: str = "/tmp") -> int | None:
-    return spawning.spawn(run, {}, OWNER, 40000, (cwd, 0o077), [signal.SIGPIPE])
+def spawn(run: Run, cwd: str = "/tmp", contained: Containment = CONTAINED) -> int | None:
+    return spawning.spawn(run, {}, OWNER, contained, (cwd, 0o077), [signal.SIGPIPE])
 
 
 def itself() -> dict[str, object]:
@@ -102,6 +104,7 @@ def itself() -> dict[str, object]:
         "place": [os.getcwd(), sorted(os.listdir("/proc/self/fd"))],
         "limits": [resource.getrlimit(kind) for kind in range(16)],
         "priority": [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), sorted(os.sched_getaffinity(0))],
+        "cgroups": Path("/proc/self/cgroup").read_text(),
         "umask": next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("Umask")),
     }
 
@@ -126,8 +129,10 @@ def test_a_job_is_the_same_however_it_was_started(cell: Cell) -> None:
     assert not any(int(result[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
 
 
-def test_a_program_of_the_system_starts_without_a_copy_of_the_shepherd(cell: Cell) -> None:
-    alike = {"no_shell": True, "nice": os.getpriority(os.PRIO_PROCESS, 0)}  # a job that is reniced must be a copy
+@pytest.mark.parametrize("use_cgroups", [False, True])
+def test_a_program_of_the_system_starts_without_a_copy_of_the_shepherd(cell: Cell, use_cgroups: bool) -> None:
+    # a job that is reniced must be a copy
+    alike = {"no_shell": True, "nice": os.getpriority(os.PRIO_PROCESS, 0), "use_cgroups": use_cgroups}
     spawned = cell.run(command="/bin/true", **alike).exit["usage"]["ru_minflt"]
     forked = cell.run(command=users_own(cell, "/bin/true"), **alike).exit["usage"]["ru_minflt"]
     assert spawned < forked / 2
@@ -228,6 +233,34 @@ def test_a_shepherd_is_itself_again(run: Run, cwd: str) -> None:
     assert status == 0 and same, states
     fails = "no" in run.command.executable + cwd or run.output.stderr is not None or cwd == "/root"
     assert ended == (False if fails else 0)
+
+
+@needs.root
+@pytest.mark.statement("EX-6")
+@pytest.mark.parametrize("program", ["/usr/bin/yes", "/bin/no_such"])
+def test_a_job_begins_in_the_cgroup_and_its_shepherd_stays_outside(program: str, tmp_path: Path) -> None:
+    directory = tmp_path / f"{os.getpid()}.1"
+    directory.mkdir()
+    contained = establish(directory, cgroups().directories(), None)
+    if not contained.cgroups:
+        needs.skip("cgroups", "run the tests where /sys/fs/cgroup can be written to")
+
+    def play() -> object:
+        os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+        before = itself()
+        pid = spawn(step(program), contained=contained)
+        held = [list(map(int, (each / "cgroup.procs").read_text().split())) for each in contained.cgroups]
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        return [pid is not None, held == [[pid] if pid else []] * len(held), itself() == before, held]
+
+    try:
+        status, (started, same, back, held) = in_a_process(play)
+        assert status == 0 and back and same, held
+        assert started == (program == "/usr/bin/yes")
+    finally:
+        contained.release(directory)
 
 
 @needs.root

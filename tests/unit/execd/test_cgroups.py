@@ -113,6 +113,21 @@ def test_controllers_that_share_a_hierarchy_of_v1_have_one_directory(mount: Path
 
 
 @pytest.mark.statement("EX-6")
+@pytest.mark.parametrize(("name", "weight"), [("cpu/cpu.shares", "4096"), ("cpu.weight", "400")])
+def test_all_jobs_together_weigh_a_process_on_each_processor(
+    mount: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, weight: str
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    file = mount / name
+    hierarchy(file.parent, *LEVELS, controllers="cpu memory")
+    levels = [file.parent / level / file.name for level in LEVELS]
+    for level in levels:
+        level.write_text("the default")
+    find(mount, own(tmp_path, "1:cpu:/\n0::/\n"))
+    assert [level.read_text() for level in levels] == [weight, weight]
+
+
+@pytest.mark.statement("EX-6")
 def test_without_a_memory_controller_or_any_there_is_a_reason(mount: Path, tmp_path: Path) -> None:
     hierarchy(mount / "freezer", *LEVELS)
     found = find(mount, own(tmp_path, "1:freezer:/\n"))

@@ -23,7 +23,8 @@ from shepherd.session import Session
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 JOB = Run("job", CommandLine("/bin/sh", ["sh"]), Output("/dev/null", "/dev/null", None), 11, 0, {})
 AROUND = ProcessContext(Identity("ann", 1000, 1000, ()), "/", 0o022, 0, Containment([], 40000))
-IN_A_CGROUP = replace(AROUND, containment=Containment([Path("/cg/1.1")], None))
+IN_A_CGROUP, LIMITED = (replace(AROUND, containment=Containment([Path("/cg/1.1")], None)) for _ in range(2))
+LIMITED.containment.limits_memory = True
 CONNECTED = replace(AROUND, session=cast(Session, object()))
 
 
@@ -56,9 +57,10 @@ def present(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
         (replace(JOB, awaits_client=True), AROUND, True),
         (replace(JOB, limits=[ResourceLimit("vmem", 2**24, 2**24)]), AROUND, True),
         (JOB, CONNECTED, True),
-        (JOB, IN_A_CGROUP, True),
+        (JOB, IN_A_CGROUP, False),
+        (JOB, LIMITED, True),
         (JOB, replace(AROUND, nice=5), True),
-        *((replace(JOB, name="epilog"), context, False) for context in (CONNECTED, IN_A_CGROUP, replace(AROUND, nice=5))),
+        *((replace(JOB, name="epilog"), context, False) for context in (CONNECTED, LIMITED, replace(AROUND, nice=5))),
     ],
 )
 def test_steps_that_must_be_a_copy(run: Run, context: ProcessContext, copied: bool) -> None:
