@@ -19,14 +19,30 @@ from tests.machines.bed import (
     try_on,
     vm,
 )
-from tests.machines.cell import NewMessages, await_host, delete, job_processes, record, runs, start_jobs, state_codes, state_of
+from tests.machines.cell import (
+    NewMessages,
+    await_host,
+    delete,
+    job_processes,
+    record,
+    runs,
+    start_jobs,
+    state_codes,
+    state_of,
+    submit,
+)
 
 _REBOOTED = "host was rebooted"
 
 
-def bring_up() -> None:
+SHARE = "/usr/share/gridengine-ray"
+"""What the package brings."""
+HUNGRY = "import time; x = b'1' * {size}; time.sleep(100000)"
+
+
+def bring_up(*options: str) -> None:
     """Both machines boot, with the package installed and no daemon running."""
-    vm("up", MASTER, EXEC, "--memory", "2048")
+    vm("up", MASTER, EXEC, "--memory", "2048", *options)
     for name in (MASTER, EXEC):
         require(f"{name} has no unit that failed", not try_on(name, "systemctl --failed --no-legend").strip())
         require(f"{name} runs no daemon yet", "sge_" not in try_on(name, "ps -eo comm"))
@@ -64,6 +80,27 @@ def job() -> None:
     delete(number)
     eventually("it is accounted", lambda: "failed" in record(number))
     note(f"failed {record(number)['failed']}")
+
+
+def memory() -> None:
+    """A job that takes more than its memory ends, and leaves its neighbour alone; both are in the slice of all jobs."""
+    [neighbour] = start_jobs("-r n")
+    [process] = job_processes()
+    cgroup = on(EXEC, f"cat /proc/{process}/cgroup")
+    require("the job has a cgroup in the slice of all jobs", cgroup.startswith("0::/sge_jobs.slice/"), cgroup)
+    hungry = submit("-l h_vmem=64M -shell n", command=f'/usr/bin/python3 -c "{HUNGRY.format(size=2**28)}"')
+    eventually("its end is known", lambda: "failed" in record(hungry))
+    require("its end is that of the limit", record(hungry)["failed"].startswith("37 "), record(hungry))
+    story = on(MASTER, f"qexplain -story {hungry} 2>&1 || true")
+    require("the story has limit and amount", "killed at 64.0M of 64M" in story, story)
+    require("its neighbour runs on", runs(neighbour) and job_processes() == [process], state_of(neighbour))
+    delete(neighbour)
+
+
+def cgroups() -> None:
+    """The checks of cgroup v2 below a launcher alone."""
+    for line in on(EXEC, "cd /mnt/project && python3 -B -m tests.machines.cgroups").splitlines():
+        note(line)
 
 
 def reboot() -> None:
@@ -117,6 +154,34 @@ def master() -> None:
     vm("reboot", MASTER)
     await_host()
     require("the job runs on", runs(number) and job_processes() == processes, state_of(number))
+    delete(number)
+
+
+def both() -> None:
+    """Both hosts are rebooted in order, at the same time, under a job with -r y."""
+    [number] = start_jobs("-r y")
+    vm("reboot", MASTER, EXEC)
+    await_host()
+    eventually("the job runs again", lambda: runs(number) and len(job_processes()) == 1)
+    delete(number)
+
+
+def upgrade() -> None:
+    """A newer release is installed on both hosts; the daemons go on as that release, the job in the same process."""
+    [number] = start_jobs("-r n")
+    processes = job_processes()
+    change = "echo $(($(cat commit_date) + 60)) >commit_date; echo '# newer' >>gridengine/__init__.py"
+    offline = f"PIP_NO_INDEX=1 PIP_FIND_LINKS={SHARE}/wheels"
+    for name in (MASTER, EXEC):
+        on(name, f"cp -r {SHARE}/source /root/newer; cd /root/newer; {change}")
+        note(on(name, f"{offline} bash /root/newer/tools/install /opt/gridengine {SHARE}/python"))
+    note(on(MASTER, "gridengine upgrade"))
+    await_host()
+    for name in (MASTER, EXEC):
+        seen = on(name, "basename $(readlink /opt/gridengine/current); gridengine status")
+        release = seen.splitlines()[0]
+        require(f"the daemon of {name} has the newer release", f"release {release}" in seen, seen)
+    require("the job runs on, in the same process", runs(number) and job_processes() == processes, state_of(number))
     delete(number)
 
 
@@ -174,17 +239,32 @@ def bring_down() -> None:
     vm("down")
 
 
+def ipv6() -> None:
+    """Two new machines that have IPv6 alone make a cell, which runs a job and takes a reboot of both."""
+    vm("down")
+    bring_up("--ipv6-only")
+    init()
+    join()
+    job()
+    both()
+
+
 STEPS: dict[str, Callable[[], None]] = {
     "up": bring_up,
     "init": init,
     "join": join,
     "job": job,
+    "memory": memory,
+    "cgroups": cgroups,
     "reboot": reboot,
     "stop": stop,
     "master": master,
+    "both": both,
+    "upgrade": upgrade,
     "power": power,
     "clock": clock,
     "dark": dark,
     "journal": journal,
+    "ipv6": ipv6,
     "down": bring_down,
 }
