@@ -32,7 +32,8 @@ def faults_of(page: Path, text: str) -> Iterator[str]:
     for number in _DECISION.findall(text):
         if not list((ROOT / "docs/adr").glob(f"{number}-*")):
             yield f"adr/{number}"
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    rules = re.findall(r"^([a-z -]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    targets = {target for rule in rules for target in rule.split()}
     for first, second in _TARGET.findall(text):
         if (first or second) not in targets:
             yield f"make {first or second}"

@@ -34,8 +34,8 @@ def test_the_archive_installs_without_a_network_and_runs_jobs(release: Path, new
     root = new_root(suite)
     name = put(release, "gridengine-*.tar", root)
     assert root.on("command -v python3").returncode == 1
-    said = root.must(f"tar xf {name} && {name.removesuffix('.tar')}/install && rm -r gridengine-*")
-    assert re.search(r"^installed \S+ in /opt/gridengine$", said, re.MULTILINE)
+    shown = root.must(f"tar xf {name} && {name.removesuffix('.tar')}/install && rm -r gridengine-*")
+    assert re.search(r"^installed \S+ in /opt/gridengine$", shown, re.MULTILINE)
     assert has_run_jobs(root.must(DEMO))
     assert "SGE 8.1.9" in root.must("/opt/gridengine/bin/qstat -help")
     doctor = root.must("/opt/gridengine/bin/sge_qmaster --version")
