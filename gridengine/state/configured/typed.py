@@ -36,10 +36,10 @@ _PARSERS: dict[Any, Callable[[str], Any]] = {
 
 
 @cache
-def _plan(struct: type[Struct]) -> list[tuple[str, str, Callable[[str], Any]]]:
-    """Field, attribute and parser; the attribute of a duration `…_s` has no unit in its name."""
+def _plan(struct: type[Struct], *given: str) -> list[tuple[str, str, Callable[[str], Any]]]:
+    """Field, attribute and parser of the fields that are not given; the attribute of a duration `…_s` has no unit in its name."""
     plan: list[tuple[str, str, Callable[[str], Any]]] = []
-    for field in fields(struct):
+    for field in (field for field in fields(struct) if field.name not in given):
         if field.type is float and field.name.endswith("_s"):
             plan.append((field.name, field.name[:-2], seconds))
         elif field.type in _PARSERS:
@@ -49,5 +49,6 @@ def _plan(struct: type[Struct]) -> list[tuple[str, str, Callable[[str], Any]]]:
 
 def typed(struct: type[T], text: Mapping[str, str], **given: Any) -> T:
     """The struct for the texts of its attributes. `given`: the fields that are no attribute, or have a form of their own."""
-    parsed = {name: parse(text[attribute]) for name, attribute, parse in _plan(struct) if name not in given}
-    return struct(**parsed, **given)
+    for name, attribute, parse in _plan(struct, *given):
+        given[name] = parse(text[attribute])
+    return struct(**given)
