@@ -16,7 +16,7 @@ from pathlib import Path
 
 from shepherd import cgroup_limits, group_ids, task_files
 from shepherd.cgroup_limits import MEMORY, CgroupSetting, put
-from shepherd.own_cgroups import own_cgroup
+from shepherd.own_cgroups import own_cgroups
 from shepherd.process_tree import end_on_failure, stat_fields
 
 _KILL_ROUNDS = 20  # where nothing keeps processes from forking while they are killed one after the other
@@ -41,15 +41,15 @@ class Containment:
 
     def enter(self) -> None:
         """Put this process, which has one thread, and all that it will fork into the cgroup."""
+        # v1 moves a thread that asks for itself without the lock for which all forks and exits of the host wait
+        file = "tasks" if self.cgroups and (self.cgroups[0] / "tasks").exists() else "cgroup.procs"
         for cgroup in self.cgroups:
-            # v1 moves a thread that asks for itself without the lock for which all forks and exits of the host wait
-            thread = cgroup / "tasks"
-            put(thread if thread.exists() else cgroup / "cgroup.procs", "0")
+            put(cgroup / file, "0")
 
     @contextmanager
     def visited(self) -> Iterator[None]:
         """Be in the cgroup for the block: what is spawned begins there. A process that cannot leave it ends. Raises OSError."""
-        homes = Containment([own_cgroup(cgroup) for cgroup in self.cgroups], None)
+        homes = Containment(own_cgroups(self.cgroups) if self.cgroups else [], None)
         processors = os.sched_getaffinity(0)
         try:
             self.enter()
@@ -66,6 +66,8 @@ class Containment:
         atomic = next((each for each in self.cgroups if (each / "cgroup.kill").exists()), None)
         if atomic is not None:
             put(atomic / "cgroup.kill", "1")
+            return
+        if not any(map(_pids, self.cgroups[:1])):
             return
         for name, freeze, thaw in (("freezer.state", "FROZEN", "THAWED"), ("cgroup.freeze", "1", "0")):
             for cgroup in self.cgroups:
@@ -232,13 +234,18 @@ def _file_cache(cgroup: Path) -> int:
 
 
 def _kill_each(cgroup: Path) -> int:
-    """Kill the processes in a cgroup one after the other; returns how many there were. After a reboot the cgroup is gone."""
-    try:
-        pids = (cgroup / "cgroup.procs").read_text().split()
-    except FileNotFoundError:
-        return 0
-    for pid in map(int, pids):
+    """Kill the processes in a cgroup one after the other; returns how many there were."""
+    pids = _pids(cgroup)
+    for pid in pids:
         if stat_fields(pid) is not None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     return len(pids)
+
+
+def _pids(cgroup: Path) -> list[int]:
+    """The processes in a cgroup. After a reboot the cgroup is gone."""
+    try:
+        return list(map(int, task_files.content(cgroup / "cgroup.procs").split()))
+    except FileNotFoundError:
+        return []

@@ -6,9 +6,12 @@ Called by `containment`. Source: cgroups(7) /proc/PID/cgroup, proc(5) /proc/PID/
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from shepherd.task_files import content
 
 
 class _Mount(NamedTuple):
@@ -19,12 +22,16 @@ class _Mount(NamedTuple):
     options: frozenset[str]
 
 
-def own_cgroup(beside: Path) -> Path:
-    """The cgroup of this process in the hierarchy of another cgroup. Raises OSError where it is not in what is mounted."""
+def own_cgroups(beside: Iterable[Path]) -> list[Path]:
+    """The cgroups of this process in the hierarchies of these cgroups. Raises OSError where it is not in what is mounted."""
+    lines = [line.split(":", 2) for line in content(Path("/proc/self/cgroup")).decode().splitlines()]
+    return [_own(cgroup, [(names, path) for _, names, path in lines]) for cgroup in beside]
+
+
+def _own(beside: Path, lines: Iterable[tuple[str, str]]) -> Path:
     mounts = [each for each in _mounts() if beside.is_relative_to(each.point)]
-    mount = max(mounts, key=lambda each: len(each.point.parts), default=_Mount(Path("/"), "/", frozenset()))
-    for line in Path("/proc/self/cgroup").read_text().splitlines() if mounts else ():
-        _, names, path = line.split(":", 2)
+    mount = max(mounts, key=lambda each: len(each.point.parts), default=None)
+    for names, path in lines if mount is not None else ():
         controllers = frozenset(filter(None, names.split(",")))
         if controllers <= mount.options and bool(controllers) == bool(mount.options) and Path(path).is_relative_to(mount.root):
             return mount.point / Path(path).relative_to(mount.root)
