@@ -89,7 +89,7 @@ types: setup
 # Tests that start daemons mostly wait, so of these parts four run at a time, and the next one when a part has ended: those that
 # take long come first. That of the test bed's hosts is seen as it goes. A demo cell runs to the end of its part, and an idle one
 # takes 3.5 s of a processor a minute: its users come last in a part, and have a part without the test bed.
-PARTS := aside core hosts later jobs torture admin web
+PARTS := aside core hosts later web admin torture jobs
 ASIDE := shepherd dbwriter execd api clients drmaa
 LATER := crashes runtime $(foreach name,backup guides lost_spool upgrade,test_$(name).py) qmaster test_reservation_life.py
 JOBS := $(foreach name,checkpointing configuration interactive jobs load_values log remote_methods,test_$(name).py)
