@@ -30,11 +30,12 @@ def own_cgroups(beside: Iterable[Path]) -> list[Path]:
 
 def _own(beside: Path, lines: Iterable[tuple[str, str]]) -> Path:
     mounts = [each for each in _mounts() if beside.is_relative_to(each.point)]
-    mount = max(mounts, key=lambda each: len(each.point.parts), default=None)
-    for names, path in lines if mount is not None else ():
-        controllers = frozenset(filter(None, names.split(",")))
-        if controllers <= mount.options and bool(controllers) == bool(mount.options) and Path(path).is_relative_to(mount.root):
-            return mount.point / Path(path).relative_to(mount.root)
+    for mount in sorted(mounts, key=lambda each: len(each.point.parts))[-1:]:  # the innermost
+        for names, path in lines:
+            controllers = frozenset(filter(None, names.split(",")))
+            is_this = controllers <= mount.options and bool(controllers) == bool(mount.options)
+            if is_this and Path(path).is_relative_to(mount.root):
+                return mount.point / Path(path).relative_to(mount.root)
     raise FileNotFoundError(errno.ENOENT, f"this process has no cgroup beside {beside}")
 
 
