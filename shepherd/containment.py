@@ -8,6 +8,7 @@ limits: together they get no more than the job's slots there (adr/0210).
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +18,7 @@ from pathlib import Path
 from shepherd import cgroup_limits, group_ids, task_files
 from shepherd.cgroup_limits import MEMORY, CgroupSetting, put
 from shepherd.own_cgroups import own_cgroups
-from shepherd.process_tree import end_on_failure, stat_fields
+from shepherd.process_tree import end_on_failure, read_pids, stat_fields
 
 _KILL_ROUNDS = 20  # where nothing keeps processes from forking while they are killed one after the other
 _MAKE_ROUNDS = 5  # where another task of the job removes the cgroup of the job at the same time
@@ -50,6 +51,8 @@ class Containment:
     def visited(self) -> Iterator[None]:
         """Be in the cgroup for the block: what is spawned begins there. A process that cannot leave it ends. Raises OSError."""
         homes = Containment(own_cgroups(self.cgroups) if self.cgroups else [], None)
+        if not all(os.access(home / "cgroup.procs", os.W_OK, effective_ids=True) for home in homes.cgroups):
+            raise PermissionError(errno.EPERM, "this process could not go back to its own cgroup")
         processors = os.sched_getaffinity(0)
         try:
             self.enter()
@@ -246,6 +249,6 @@ def _kill_each(cgroup: Path) -> int:
 def _pids(cgroup: Path) -> list[int]:
     """The processes in a cgroup. After a reboot the cgroup is gone."""
     try:
-        return list(map(int, task_files.content(cgroup / "cgroup.procs").split()))
+        return read_pids(cgroup / "cgroup.procs")
     except FileNotFoundError:
         return []

@@ -29,8 +29,8 @@ def own_cgroups(beside: Iterable[Path]) -> list[Path]:
 
 
 def _own(beside: Path, lines: Iterable[tuple[str, str]]) -> Path:
-    mounts = [each for each in _mounts() if beside.is_relative_to(each.point)]
-    for mount in sorted(mounts, key=lambda each: len(each.point.parts))[-1:]:  # the innermost
+    if mounts := [each for each in _mounts() if beside.is_relative_to(each.point)]:
+        mount = max(mounts, key=lambda each: len(each.point.parts))
         for names, path in lines:
             controllers = frozenset(filter(None, names.split(",")))
             is_this = controllers <= mount.options and bool(controllers) == bool(mount.options)

@@ -106,6 +106,17 @@ def read_proc(path: str) -> bytes:
         os.close(descriptor)
 
 
+def read_pids(path: str | Path) -> list[int]:
+    """The process ids in a file of the kernel, which gives no more than a page at a time. Raises OSError."""
+    descriptor, data = os.open(path, os.O_RDONLY | os.O_CLOEXEC), b""
+    try:
+        while part := os.read(descriptor, _PROC_BYTES):
+            data += part
+    finally:
+        os.close(descriptor)
+    return [int(pid) for pid in data.split()]
+
+
 def stat_fields(pid: int) -> list[bytes] | None:
     """Fields of /proc/PID/stat from the state on (state is [0], parent [1]); None when there is no such process."""
     try:
@@ -131,7 +142,7 @@ def children(pid: int) -> list[int]:
     found = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += [int(child) for child in read_proc(f"/proc/{pid}/task/{thread}/children").split()]
+            found += read_pids(f"/proc/{pid}/task/{thread}/children")
     except OSError:
         pass  # the process has ended: its children have a new parent
     return found

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from daemons.execd.cgroups import find_cgroups
-from shepherd import containment, task_files
+from shepherd import containment, process_tree, task_files
 from shepherd.group_ids import NoGroupLeftError
 from tests import needs
 from tests.integration.shepherd.cell import Cell, wait_for
 
 _MOUNTED = "run the tests on a machine that mounts it below /sys/fs/cgroup"
+MANY = 1200
+"""Their ids do not fit into a page of memory."""
 
 
 @pytest.fixture(params=["v2", "v1"])
@@ -78,6 +81,37 @@ def test_life_of_a_cgroup(task_directory: Path) -> None:
     for cgroup in held.cgroups:
         cgroup.parent.rmdir()
         cgroup.parent.parent.rmdir()
+
+
+@pytest.mark.statement("EX-7")
+def test_more_processes_than_the_kernel_lists_at_a_time_are_found_and_killed(task_directory: Path) -> None:
+    found = find_cgroups(f"test{os.getpid()}", "h1", os.getpid(), task_directory / "mount")
+    held = containment.establish(task_directory, found.directories(), None)
+    forks = f"import os, signal\nfor _ in range({MANY}): os.fork() or signal.pause()\nsignal.pause()"
+    pid = os.fork()
+    if pid == 0:
+        held.enter()
+        os.execv(sys.executable, ["python", "-IS", "-c", forks])
+    procs = held.cgroups[0] / "cgroup.procs"
+    try:
+        wait_for(lambda: len(procs.read_text().split()) == MANY + 1, "all processes")
+        assert len(process_tree.children(pid)) == MANY
+    finally:
+        held.kill()
+        os.waitpid(pid, 0)
+    wait_for(lambda: not procs.read_text().split(), "the processes to end")
+    wait_for(lambda: held.release(task_directory), "the cgroup to be removed")
+    for cgroup in held.cgroups:
+        cgroup.parent.rmdir()
+        cgroup.parent.parent.rmdir()
+
+
+def test_a_process_that_could_not_leave_a_cgroup_does_not_enter_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(containment, "own_cgroups", lambda _: [tmp_path / "home"])
+    (tmp_path / "cgroup.procs").touch()
+    with pytest.raises(PermissionError), containment.Containment([tmp_path], None).visited():
+        raise AssertionError("it has entered")
+    assert (tmp_path / "cgroup.procs").read_text() == ""
 
 
 @pytest.mark.statement("EX-6")

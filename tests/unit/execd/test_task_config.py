@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from daemons.execd.cgroups import HostCgroups
@@ -163,6 +164,17 @@ def test_the_share_of_a_job_in_the_process_numbers_of_its_host(tmp_path: Path) -
     (tmp_path / "threads-max").write_text("200000\n")
     assert process_share(tmp_path) == 50000
     assert read_site("h", "/r", "c", tmp_path).process_share == process_share()
+
+
+@pytest.mark.statement("EX-6")
+@pytest.mark.parametrize(
+    ("priority", "parameters", "used"), [("0", "NONE", []), ("5", "NONE", ["/cpu"]), ("0", "CPU_BY_SLOTS=true", ["/cpu"])]
+)
+def test_a_task_that_weighs_as_a_process_has_no_cgroup_of_processor_time(priority: str, parameters: str, used: list[str]) -> None:
+    assigned = AssignedResources(cgroups=HostCgroups(1, {"memory": "/memory", "cpu": "/cpu"}))
+    given = start()
+    given = msgspec.structs.replace(given, queue=msgspec.structs.replace(given.queue, priority=int(priority)))
+    assert task_config(given, SITE, configuration(execd_params=parameters), ALICE, assigned).cgroups == ["/memory", *used]
 
 
 @pytest.mark.statement("RL-10", "EX-6")

@@ -137,8 +137,8 @@ def test_long_files_of_proc_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_children_of_all_threads_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "listdir", lambda path: {"/proc/7/task": ["7", "9"]}[path])
-    contents = {"/proc/7/task/7/children": b"10 11 ", "/proc/7/task/9/children": b"12 "}
-    monkeypatch.setattr(process_tree, "read_proc", contents.__getitem__)
+    contents = {"/proc/7/task/7/children": [10, 11], "/proc/7/task/9/children": [12]}
+    monkeypatch.setattr(process_tree, "read_pids", contents.__getitem__)
     assert process_tree.children(7) == [10, 11, 12]
     monkeypatch.undo()
     assert process_tree.children(GONE) == []
