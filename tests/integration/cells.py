@@ -36,7 +36,7 @@ GATE = Path("/var/tmp/gridengine-test-gate")
 #: What has not happened after this time, in seconds, will not happen; a machine that others load too takes its time.
 PATIENCE_S = 120.0
 #: between two questions whether it has happened, at first and after some seconds
-_ASKED_S = (0.1, 0.5)
+_ASKED_S = (0.1, 1.0)
 
 #: A command that has not ended after this time, in seconds, hangs: longer than a daemon may take to start.
 COMMAND_S = 240.0

@@ -16,7 +16,7 @@ import pytest
 
 from tests.integration.cells import ROOT, TEST_PREFIX, TESTBED, TestbedCell, eventually, hosts_ready, run
 from tests.integration.test_backup import commands
-from tests.integration.upgrade_play import Asker, Play
+from tests.integration.upgrade_play import ASKED_S, Asker, Play
 
 MASTER, SHADOW = "fm", "f1"
 """f1 is an exec host, too; f2 and f3 are only exec hosts, and f2 or f3 is a witness."""
@@ -101,7 +101,7 @@ class Submitter:
         self._thread.join()
 
     def _submit(self) -> None:
-        while not self._ended.is_set():
+        while not self._ended.wait(ASKED_S):
             done = self._cell.as_user("alice", "f3", *"qsub -terse -h -b y -o /dev/null -j y true".split())
             assert "Traceback" not in done.stderr
             self.acknowledged += done.stdout.split()

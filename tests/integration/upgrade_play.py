@@ -126,7 +126,7 @@ class Play:
 
 
 #: between two commands: they would take half of a processor, and the cell's gaps are longer
-_ASKED_S = 0.3
+ASKED_S = 0.3
 
 
 class Asker:
@@ -153,7 +153,7 @@ class Asker:
 
     def _ask(self) -> None:
         commands = ("qsub -terse -h -o /dev/null -j y -b y true", "qstat -u *", "qhost")
-        while not self._ended.wait(_ASKED_S):
+        while not self._ended.wait(ASKED_S):
             done = self._cell.as_user("bob", self._host, *commands[self.asked % 3].split())
             self.asked += 1
             if done.returncode:

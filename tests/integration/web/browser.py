@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, expect
 
 from tests.integration.cells import DemoCell
 
@@ -31,8 +31,7 @@ class Visits:
 
     def open(self, url: str, size: tuple[int, int] = WIDE, scheme: str = "light", **options: Any) -> Page:
         """A new visitor at `url`. `size`: of the window in pixels; `options`: of Playwright's context."""
-        window = {"width": size[0], "height": size[1]}
-        context = self._browser.new_context(viewport=window, color_scheme=scheme, **{**_OPTIONS, **options})
+        context = self._browser.new_context(viewport=_window(size), color_scheme=scheme, **{**_OPTIONS, **options})
         self._contexts.append(context)
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
@@ -65,6 +64,16 @@ def log_in(cell: DemoCell, visits: Visits, **options: object) -> Page:
 def go(page: Page, path: str) -> None:
     """Open another page of the same server."""
     page.goto(re.match(r"\w+://[^/]+", page.url)[0] + path)  # type: ignore[index]
+
+
+def resize(page: Page, size: tuple[int, int]) -> None:
+    """Give the window of a page another size, in pixels, and let scripts that follow it end."""
+    page.set_viewport_size(_window(size))
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+def _window(size: tuple[int, int]) -> ViewportSize:
+    return {"width": size[0], "height": size[1]}
 
 
 def confirm(page: Page) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from daemons.web.app import PAGES, build_app
 from daemons.web.pages.page import find_page
 from tests.harness import Cell
-from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, serious_findings, wire_bytes
+from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, resize, serious_findings, wire_bytes
 from tests.integration.web.serving import Serving
 from tests.unit.web.browsing import guard
 from tests.unit.web.followed import ROOT, Followed, web_of
@@ -79,7 +79,8 @@ def test_every_page_is_accessible_and_fits_its_window(visits: Visits, address: s
     page = visits.open(address + path, WIDE)
     assert overhang(page) == []
     assert serious_findings(page) == []  # in the dark, and on a phone: test_design.py, for what all pages are made of
-    assert overhang(visits.open(address + path, PHONE)) == []
+    resize(page, PHONE)
+    assert overhang(page) == []
     visits.close()
     visits.forgive("status of 404")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from daemons.qmaster.spooling.spool_file import VOTERS
-from tests.harness import MASTER
+from gridengine.protocols.delivery import Load
+from tests.harness import LOAD, MASTER
 from tests.unit.shadow.replicated_cell import ReplicatedCell, tables
 from tests.unit.shadow.replication_harness import ReplicationHarness
 
@@ -27,6 +28,31 @@ def test_voters_change_by_way_of_both_sets(cell: ReplicatedCell, tmp_path: Path)
     harness.run(play)
     assert seen == [[["master"]], [["master"], ["h1", "master", "s1"]], [["h1", "master", "s1"]]]
     assert cell.master.spool.recall(VOTERS) == '[["h1","master","s1"]]'
+
+
+def test_a_missing_witness_votes_as_soon_as_it_is_up(cell: ReplicatedCell, tmp_path: Path) -> None:
+    """Until then nobody takes over: hosts report only some seconds after the start of a master that has a first shadow."""
+    for host in ("h1", "h2", "h3"):
+        cell.master.lose_host(host)
+    harness = ReplicationHarness(cell, tmp_path, 1, old=False)
+
+    async def pass_time(seconds: float) -> None:
+        for _ in range(int(seconds / 0.25)):
+            await harness.pass_time(0.25)
+            await harness.until(lambda: harness.has("s1"))
+
+    async def play() -> None:
+        await pass_time(3)
+        assert harness.voters == [MASTER, "s1"] and harness.sets == [[MASTER]]
+        cell.report("h2", Load(cell.now, dict(LOAD), full=True))
+        await pass_time(1)
+        assert harness.sets == [["h2", MASTER, "s1"]]
+        cell.master.lose_host("h2")
+        cell.report("h3", Load(cell.now, dict(LOAD), full=True))
+        await pass_time(5)
+        assert harness.sets == [["h2", MASTER, "s1"]], "a host that restarts keeps its vote"
+
+    harness.run(play)
 
 
 def test_on_a_full_disk_the_voters_stay_and_change_later(cell: ReplicatedCell, tmp_path: Path) -> None:

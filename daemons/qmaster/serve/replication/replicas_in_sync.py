@@ -35,7 +35,7 @@ Mode = Literal["none", "one", "majority"]
 SILENT_S = 2.0
 """Seconds without an acknowledgement after which a shadow is no longer awaited."""
 VOTERS_S = 30.0
-"""Minimum time between two changes of the voters."""
+"""Minimum time between two choices of the voters, unless a witness is missing."""
 TICK_S = 0.25
 _STALLED_S = 1.0
 _END_S = 5.0
@@ -280,7 +280,8 @@ class Replication:
         if len(self._voter_sets) > 1 and self._stored_voter_sets() == self._voter_sets:
             self._store_voter_sets(self._voter_sets[-1:])  # both sets count now, so the former may be dropped
             return
-        due = now >= self._voter_sets_changed + VOTERS_S or self._chosen_from != self._candidate_hosts
+        incomplete = len(self._voter_sets[-1]) < len(self._candidate_hosts)  # no host takes over until a witness is up
+        due = incomplete or now >= self._voter_sets_changed + VOTERS_S or self._chosen_from != self._candidate_hosts
         if due and len(self._voter_sets) == 1 and (self._stored_voter_sets() or self._voter_sets) == self._voter_sets:
             self._voter_sets_changed, self._chosen_from = now, self._candidate_hosts
             current = self._voter_sets[0]
