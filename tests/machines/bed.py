@@ -29,7 +29,7 @@ class FailedStepError(Exception):
 
 def vm(*arguments: str, timeout_s: float = 1800.0) -> str:
     """Run tests/testbed/vm; return its output. FailedStepError: it failed."""
-    environment = {"VM_BED": "machines", "VM_WAIT": "1200", **os.environ}
+    environment = {"VM_BED": "machines", "VM_WAIT": "1200", "VM_PACKAGES": "nfs-kernel-server nfs-common", **os.environ}
     environment.setdefault("VM_DEBS", str(package()))
     done = subprocess.run([str(VM), *arguments], env=environment, capture_output=True, text=True, timeout=timeout_s)
     if done.returncode:

@@ -103,6 +103,28 @@ def cgroups() -> None:
         note(line)
 
 
+def homes() -> None:
+    """Homes on an NFS server that squashes root: script, program, directory and output of a job are readable for its user alone."""
+    home = "/srv/homes/alice"
+    on(MASTER, f"install -d -m 700 -o alice -g alice {home}; echo '/srv/homes *(rw,sync,root_squash,no_subtree_check)' >/etc/exports")
+    on(MASTER, "systemctl restart nfs-server && exportfs -ra")
+    on(EXEC, f"mkdir -p /srv/homes; mount -t nfs4 -o soft,timeo=300 {MASTER}:/srv/homes /srv/homes")
+    require("root may not enter", "denied" in try_on(EXEC, f"ls {home}"))
+    as_alice(f"cd {home} && printf '#!/bin/sh\necho in $(pwd) as $(id -un); cat' >work && chmod 700 work && echo input >input")
+    for options in ("", "-b y"):
+        job = as_alice(f"cd {home} && qsub -terse -cwd -j y -o out -i input {options} {home}/work").split(".")[0]
+        eventually("its end is known", lambda job=job: "failed" in record(job))  # type: ignore[misc]
+        require("it ran", (ended := record(job))["failed"].startswith("0") and ended["exit_status"] == "0", ended)
+        output = as_alice(f"cat {home}/out; rm {home}/out")
+        require("its output is that of its user in the home", output.split("\n") == [f"in {home} as alice", "input"], output)
+    away = as_alice(f"cd {home} && qsub -terse -cwd -j y -o nowhere/out {home}/work").split(".")[0]
+    eventually("what cannot be opened is an error of the job", lambda: state_of(away) == "Eqw")
+    note(next(line for line in on(MASTER, f"qstat -j {away}").splitlines() if line.startswith("error reason")))
+    delete(away)
+    require("the queue takes jobs", state_codes() == "", state_codes())
+    on(EXEC, "umount /srv/homes")
+
+
 def reboot() -> None:
     """The exec host is rebooted in order, under two jobs, with -r y and with -r n."""
     again, once = start_jobs("-r y", "-r n")
@@ -256,6 +278,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "job": job,
     "memory": memory,
     "cgroups": cgroups,
+    "homes": homes,
     "reboot": reboot,
     "stop": stop,
     "master": master,
