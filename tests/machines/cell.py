@@ -44,6 +44,11 @@ def record(job: str) -> dict[str, str]:
     return {fields[0]: fields[1].strip() for fields in lines if len(fields) == 2}
 
 
+def has_ended(job: str) -> bool:
+    """Whether a job has an accounting record."""
+    return "failed" in record(job)
+
+
 def state_codes() -> str:
     """The state of the queue instance of the exec host, "" if it takes jobs."""
     rows = [line.split() for line in on(MASTER, "qstat -f").splitlines() if line.startswith(f"all.q@{EXEC}")]

@@ -5,6 +5,7 @@ Each needs the steps `up`, `init` and `join` before it; all other steps can be r
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from tests.machines.bed import (
@@ -12,6 +13,7 @@ from tests.machines.bed import (
     EXEC,
     MASTER,
     SETTINGS,
+    as_alice,
     eventually,
     note,
     on,
@@ -23,6 +25,7 @@ from tests.machines.cell import (
     NewMessages,
     await_host,
     delete,
+    has_ended,
     job_processes,
     record,
     runs,
@@ -78,7 +81,7 @@ def job() -> None:
     """A job runs to its end."""
     [number] = start_jobs("-N first")
     delete(number)
-    eventually("it is accounted", lambda: "failed" in record(number))
+    eventually("it is accounted", lambda: has_ended(number))
     note(f"failed {record(number)['failed']}")
 
 
@@ -89,7 +92,7 @@ def memory() -> None:
     cgroup = on(EXEC, f"cat /proc/{process}/cgroup")
     require("the job has a cgroup in the slice of all jobs", cgroup.startswith("0::/sge_jobs.slice/"), cgroup)
     hungry = submit("-l h_vmem=64M -shell n", command=f'/usr/bin/python3 -c "{HUNGRY.format(size=2**28)}"')
-    eventually("its end is known", lambda: "failed" in record(hungry))
+    eventually("its end is known", lambda: has_ended(hungry))
     require("its end is that of the limit", record(hungry)["failed"].startswith("37 "), record(hungry))
     story = on(MASTER, f"qexplain -story {hungry} 2>&1 || true")
     require("the story has limit and amount", "killed at 64.0M of 64M" in story, story)
@@ -104,24 +107,27 @@ def cgroups() -> None:
 
 
 def homes() -> None:
-    """Homes on an NFS server that squashes root: script, program, directory and output of a job are readable for its user alone."""
-    home = "/srv/homes/alice"
-    on(MASTER, f"install -d -m 700 -o alice -g alice {home}; echo '/srv/homes *(rw,sync,root_squash,no_subtree_check)' >/etc/exports")
-    on(MASTER, "systemctl restart nfs-server && exportfs -ra")
+    """Homes on an NFS server that squashes root: files of a job are readable for its user alone."""
+    home, exports = "/srv/homes/alice", "/srv/homes *(rw,sync,root_squash,no_subtree_check)"
+    on(MASTER, f"install -d -m 700 -o alice -g alice {home}; echo '{exports}' >/etc/exports; systemctl restart nfs-server")
     on(EXEC, f"mkdir -p /srv/homes; mount -t nfs4 -o soft,timeo=300 {MASTER}:/srv/homes /srv/homes")
     require("root may not enter", "denied" in try_on(EXEC, f"ls {home}"))
-    as_alice(f"cd {home} && printf '#!/bin/sh\necho in $(pwd) as $(id -un); cat' >work && chmod 700 work && echo input >input")
-    for options in ("", "-b y"):
-        job = as_alice(f"cd {home} && qsub -terse -cwd -j y -o out -i input {options} {home}/work").split(".")[0]
-        eventually("its end is known", lambda job=job: "failed" in record(job))  # type: ignore[misc]
+    script = r"#!/bin/sh\necho in $(pwd) as $(id -un); cat"
+    as_alice(f"cd {home}; printf '{script}' >work; chmod 700 work; echo input >input")
+
+    def submit_there(options: str) -> str:
+        return as_alice(f"cd {home}; qsub -terse -cwd -j y {options} {home}/work").split(".")[0]
+
+    for kind in ("-b n", "-b y"):
+        job = submit_there(f"-o out -i input {kind}")
+        eventually("its end is known", functools.partial(has_ended, job))
         require("it ran", (ended := record(job))["failed"].startswith("0") and ended["exit_status"] == "0", ended)
-        output = as_alice(f"cat {home}/out; rm {home}/out")
-        require("its output is that of its user in the home", output.split("\n") == [f"in {home} as alice", "input"], output)
-    away = as_alice(f"cd {home} && qsub -terse -cwd -j y -o nowhere/out {home}/work").split(".")[0]
-    eventually("what cannot be opened is an error of the job", lambda: state_of(away) == "Eqw")
-    note(next(line for line in on(MASTER, f"qstat -j {away}").splitlines() if line.startswith("error reason")))
-    delete(away)
+        output = as_alice(f"cd {home}; cat out; rm out")
+        require("it ran in the home of its user", output.split("\n") == [f"in {home} as alice", "input"], output)
+    misled = submit_there("-o nowhere/out")
+    eventually("an output that cannot be opened is an error of the job", lambda: state_of(misled) == "Eqw")
     require("the queue takes jobs", state_codes() == "", state_codes())
+    delete(misled)
     on(EXEC, "umount /srv/homes")
 
 

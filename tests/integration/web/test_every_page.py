@@ -19,8 +19,8 @@ from tests.unit.web.followed import ROOT, Followed, web_of
 #: addresses of pages whose path has parts, and of other sides of pages
 EXAMPLES = [
     "/jobs/1", "/jobs/2", "/jobs/9999", "/jobs?state=held&sort=-name", "/instances/all.q@h1", "/hosts/h1", "/submit",
-    "/config/cluster_queue", "/config/cluster_queue/all.q", "/reservations/1", "/reservations/new", "/queues/all.q",
-    "/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit",
+    "/config/cluster_queue", "/config/cluster_queue/all.q", "/config/complex", "/reservations/1", "/reservations/new",
+    "/queues/all.q", "/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit",
     "/jobs/2/alter", "/submit?from=1", "/reservations?view=time", "/reservations/1/alter", "/config/calendar/nights",
     "/accounting/sql", "/jobs/1/output", "/jobs/153", "/search?find=h1",
     "/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice",

@@ -31,7 +31,7 @@ def test_voters_change_by_way_of_both_sets(cell: ReplicatedCell, tmp_path: Path)
 
 
 def test_a_missing_witness_votes_as_soon_as_it_is_up(cell: ReplicatedCell, tmp_path: Path) -> None:
-    """Until then nobody takes over: hosts report only some seconds after the start of a master that has a first shadow."""
+    """Hosts report some seconds after the master has started with its first shadow."""
     for host in ("h1", "h2", "h3"):
         cell.master.lose_host(host)
     harness = ReplicationHarness(cell, tmp_path, 1, old=False)
