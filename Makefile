@@ -3,6 +3,7 @@
 #   make demo                  run a temporary cell of three exec hosts on this machine, as the current user
 #   make demo -- --web         the same with the web console, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
+#   make check                 in a minute: lint, types, tests of the source itself, and the unit tests that uncommitted changes touch
 #   make fresh [SUITE=trixie]  make demo and make test of the last commit on a minimal Debian (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
@@ -47,7 +48,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters sites unmodified machines simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types check fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters sites unmodified machines simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -85,6 +86,9 @@ lint: setup
 
 types: setup
 	@$(BIN)/mypy $(CODE)
+
+check: lint types
+	@$(PYTEST) -q -p no:cacheprovider tests/tidy $$($(BIN)/python -m tools.touched)
 
 # Tests that start daemons mostly wait, so of these parts four run at a time, and the next one when a part has ended: those that
 # take long come first. That of the test bed's hosts is seen as it goes. A demo cell runs to the end of its part, and an idle one
