@@ -3,7 +3,7 @@
 #   make demo                  run a temporary cell of three exec hosts on this machine, as the current user
 #   make demo -- --web         the same with the web console, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
-#   make check                 in a minute: lint, types, tests of the source itself, and the unit tests that uncommitted changes touch
+#   make check                 in a minute: lint, types, tests of the source itself, and the unit tests that uncommitted changes affect
 #   make fresh [SUITE=trixie]  make demo and make test of the last commit on a minimal Debian (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
@@ -88,7 +88,7 @@ types: setup
 	@$(BIN)/mypy $(CODE)
 
 check: lint types
-	@$(PYTEST) -q -p no:cacheprovider tests/tidy $$($(BIN)/python -m tools.touched)
+	@$(PYTEST) -q -p no:cacheprovider tests/tidy $$($(BIN)/python -m tools.affected_tests)
 
 # Tests that start daemons mostly wait, so of these parts four run at a time, and the next one when a part has ended: those that
 # take long come first. That of the test bed's hosts is seen as it goes. A demo cell runs to the end of its part, and an idle one

@@ -6,7 +6,6 @@ failure leaves nothing. Called by `program` and `demo`. Must not start anything.
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import tempfile
@@ -22,6 +21,7 @@ from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
 from clients.admin.settings_files import cluster_name, write_settings
 from clients.admin.sge_root import provide
+from clients.admin.umask import readable_by_all
 from gridengine.files.durable import write_new
 from gridengine.protocols.arco import SETTINGS_FILE
 
@@ -36,16 +36,14 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
         raise AdminError(f"{plan.files.common} holds a cell already, which was not changed")
     if (spool / "spool.db").exists():
         raise AdminError(f"{spool} holds the spool of an earlier cell: remove it, or give another directory with --spool-dir")
-    before = os.umask(0o022)  # all users read a cell, also if the umask of the administrator is stricter
     try:
-        _write_cell(plan, installation)
-        _make_spool_directories(plan)
-        _make_keys(plan, now)
-        provide(plan.files.root, installation)
+        with readable_by_all():
+            _write_cell(plan, installation)
+            _make_spool_directories(plan)
+            _make_keys(plan, now)
+            provide(plan.files.root, installation)
     except OSError as error:
         raise AdminError(f"cannot make the cell: {error.filename}: {error.strerror}") from error
-    finally:
-        os.umask(before)
 
 
 def _write_cell(plan: CellPlan, installation: Installation) -> None:

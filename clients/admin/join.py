@@ -32,6 +32,7 @@ from clients.admin.host_resources import Machine, this_machine
 from clients.admin.installation import Installation
 from clients.admin.settings_files import write_settings
 from clients.admin.sge_root import provide
+from clients.admin.umask import readable_by_all
 from gridengine.addresses import split_port
 from gridengine.errors import InvalidValueError, UnavailableError
 from gridengine.files.durable import write_new
@@ -60,7 +61,8 @@ def join_cell(
     given = request_admission(master, token, fields | asdict(machine or this_machine()))
     files, host = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"])), str(given["host"])
     try:
-        return _write_files(files, given, made.key, installation), host
+        with readable_by_all():
+            return _write_files(files, given, made.key, installation), host
     except (OSError, AdminError) as error:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         text = f"the master has admitted this host, but {reason}; then join by another token (gridengine token join {host})"

@@ -17,6 +17,7 @@ from pathlib import Path
 from clients.admin.cell import CellFiles
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import DBWRITER, EXECD, QMASTER, SHADOWD, WEB
+from clients.admin.umask import readable_by_all
 
 UNITS, PACKAGED = Path("/etc/systemd/system"), Path("/lib/systemd/system")
 #: of this cell, for a unit of the package
@@ -38,7 +39,8 @@ def write_units(
     if os.geteuid() != 0 or not RUNTIME_DIRECTORY.is_dir() or installation.prefix is None:
         return []
     write = partial(_write_unit, files, installation=installation, directory=directory)
-    return [program for program in programs if write(program, package_unit=packaged / f"{program}.service")]
+    with readable_by_all():
+        return [program for program in programs if write(program, package_unit=packaged / f"{program}.service")]
 
 
 def _write_unit(files: CellFiles, program: str, installation: Installation, directory: Path, package_unit: Path) -> bool:

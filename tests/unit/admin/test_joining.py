@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import stat
 import time
@@ -296,7 +297,12 @@ def test_the_files_of_a_host_are_written_where_the_daemon_finds_them(
     monkeypatch.setattr("clients.admin.join.request_admission", answered)
     programs = Installation(tmp_path / "other", CONFIG)
     place = tmp_path / "elsewhere"
-    here, name = join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
+    shutil.rmtree(cell.execd_spool_dir)
+    before = os.umask(0o077)
+    try:
+        here, name = join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
+    finally:
+        os.umask(before)
     keys = here.execd_spool_dir / "h9" / "keys"
     assert (name, here.files.root, here.master_host) == ("h9", tmp_path / "elsewhere", cell.master_host)
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in keys.iterdir()} == dict.fromkeys(
@@ -305,6 +311,8 @@ def test_the_files_of_a_host_are_written_where_the_daemon_finds_them(
     assert is_key_of((keys / "tls.key").read_bytes(), (keys / "tls.crt").read_bytes())
     assert f"{tmp_path}/other" in (here.files.common / "settings.sh").read_text()
     assert not (here.files.common / "secrets").exists()
+    found = [place, *place.rglob("*"), here.execd_spool_dir, *here.execd_spool_dir.iterdir()]
+    assert [path for path in found if not path.stat().st_mode & 0o004] == [], "whatever the umask of the administrator is"
     token = made(admin, "h9")
     join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
     (here.files.cell_id).write_text("cell_id another\n")

@@ -1,4 +1,4 @@
-"""The tests that uncommitted changes touch: changed tests, and tests that import a changed module by name.
+"""The tests that uncommitted changes affect: changed tests, and tests that import a changed module by name.
 
 Prints their paths, a line each. Tests that use a module through another one are left to `make test`. Called by `make check`.
 """
@@ -34,7 +34,7 @@ def imported(source: str) -> Iterator[str]:
         yield from (f"{package}.{name.split()[0]}" for name in names.strip("(").split(",") if name.strip())
 
 
-def touched_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
+def affected_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
     """The fast tests among the changed files, and those that import a changed module."""
     changed = set(changed)
     modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in changed if path.endswith(".py")}
@@ -48,7 +48,7 @@ def touched_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
 
 
 def main() -> None:
-    print(*touched_tests(changed_files()), sep="\n")
+    print(*affected_tests(changed_files()), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`make check` runs the tests that changes touch."""
+"""`make check` runs the tests that changes affect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.touched import imported, touched_tests
+from tools.affected_tests import imported, affected_tests
 
 SOURCES = {
     "tests/unit/a/test_one.py": "from daemons.qmaster import master\n",
@@ -28,16 +28,16 @@ def root(tmp_path: Path) -> Path:
 
 def test_tests_that_import_a_changed_module_are_found_by_each_form_of_import(root: Path) -> None:
     expected = ["tests/unit/a/test_one.py", "tests/unit/a/test_two.py", "tests/unit/test_three.py", "tests/property/test_four.py"]
-    assert touched_tests(["daemons/qmaster/master.py", "docs/map.md"], root) == expected
+    assert affected_tests(["daemons/qmaster/master.py", "docs/map.md"], root) == expected
 
 
 def test_a_package_is_named_by_its_directory(root: Path) -> None:
-    assert touched_tests(["daemons/qmaster/__init__.py"], root) == ["tests/unit/a/test_one.py", "tests/unit/a/test_two.py"]
+    assert affected_tests(["daemons/qmaster/__init__.py"], root) == ["tests/unit/a/test_one.py", "tests/unit/a/test_two.py"]
 
 
 def test_changed_tests_are_found_and_slow_tests_are_not(root: Path) -> None:
     changed = ["tests/property/test_five.py", "tests/integration/test_six.py"]
-    assert touched_tests(changed, root) == ["tests/property/test_five.py"]
+    assert affected_tests(changed, root) == ["tests/property/test_five.py"]
 
 
 def test_names_are_read_without_their_aliases() -> None:
