@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.affected_tests import imported, affected_tests
+from tools.affected_tests import affected_tests, imported
 
 SOURCES = {
     "tests/unit/a/test_one.py": "from daemons.qmaster import master\n",
