@@ -43,8 +43,8 @@ def check_membership(cell: InstalledCell) -> Iterator[Finding]:
         if seen.state == "joined":
             yield Finding(seen.text)
         elif seen.state == "refused":
-            again = f"gridengine host add {daemon.host} on the master host, and gridengine start here"
-            yield Finding(seen.text, f"{again}; if this is no exec host any longer: gridengine stop")
+            removed = f"a host that was removed: gridengine host add {daemon.host} on the master host, and gridengine start here"
+            yield Finding(seen.text, f"correct that; {removed}; if this is no exec host any longer: gridengine stop")
         else:
             log = daemon.pid_file.parent / "messages"
             yield Finding(seen.text, f"start sge_qmaster there; open the firewall between the hosts; see {log}")

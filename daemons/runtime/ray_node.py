@@ -54,6 +54,8 @@ RAY_SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
     "RAY_LOG_TO_DRIVER": "0",
+    # as the qmaster compares (`release.ray_version`): hosts get the updates of their Python at different times
+    "RAY_DEFAULT_PYTHON_VERSION_MATCH_LEVEL": "minor",
 }
 
 #: Periodic work of each Ray process for Ray's own tasks and objects, which are not used here, and for its dashboard, which does

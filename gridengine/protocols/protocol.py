@@ -24,14 +24,14 @@ def incompatibility_reason(host: str, theirs: int, master: int, rays: tuple[str,
     """The reason for which an exec host and a master cannot work together, "" if they can. `rays`: releases of Ray and Python on
     the host and on the master, "" if not known.
 
-    The nodes of a Ray cluster must have the same versions of Ray and Python.
+    The nodes of a Ray cluster must have the same versions of Ray and Python. The reason says what to do.
     """
     if abs(theirs - master) > MAX_PROTOCOL_DIFFERENCE:
         older = f"host {host}" if theirs < master else "the master"
         limit = f"they may differ by {MAX_PROTOCOL_DIFFERENCE}"
         return f"host {host} speaks protocol {theirs}, the master {master}: {limit}; upgrade {older}"
     if all(rays) and rays[0] != rays[1]:
-        return f"host {host} has {rays[0]}, the master {rays[1]}: it joins again when both are of one release"
+        return f"host {host} has {rays[0]}, the master {rays[1]}: install the same package on all hosts, then gridengine upgrade"
     return ""
 
 

@@ -87,7 +87,7 @@ def test_a_host_that_is_refused_is_found_with_what_to_do(cell: InstalledCell, an
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: "process")
     write_reply(cell, "denied: no")
     (finding,) = live_checks.check_membership(cell)
-    assert finding.what == "the master refuses h1: no" and "gridengine host add h1" in finding.fix
+    assert finding.what == "the master refuses h1: no" and finding.fix.startswith("correct that; a host that was removed: ")
     monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
     assert not list(live_checks.check_membership(cell)), "a daemon that does not run is another finding"
 

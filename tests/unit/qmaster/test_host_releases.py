@@ -57,10 +57,15 @@ def test_a_host_joins_from_a_release_beside_the_masters_alone(service: Service, 
     assert incompatibility_reason("h1", 1, 3).endswith("upgrade host h1")
 
 
-def test_a_host_with_another_version_of_ray_is_refused(service: Service) -> None:
+@pytest.mark.parametrize("other", [ray_version().replace("Python 3.", "Python 3.9"), ray_version().replace("Ray ", "Ray 9")])
+def test_a_host_with_another_version_of_ray_or_python_is_refused_with_both_and_the_remedy(
+    service: Service, caplog: pytest.LogCaptureFixture, other: str
+) -> None:
     assert hello(service, protocol=PROTOCOL, ray=ray_version()).status == 0
-    refused = hello(service, protocol=PROTOCOL, ray="Ray 1.0.0 on Python 2.7")
-    assert refused.status == 1 and "h1 has Ray 1.0.0 on Python 2.7, the master Ray" in refused.answers[0][1]
+    sentence = f"host h1 has {other}, the master {ray_version()}: install the same package on all hosts, then gridengine upgrade"
+    for _ in range(2):
+        assert hello(service, protocol=PROTOCOL, ray=other).answers == [("error", f"denied: {sentence}")]
+    assert caplog.text.count(sentence) == 1 and row(service)["complaint"] == sentence
 
 
 def test_a_host_gets_the_request_at_each_hello_until_it_is_of_that_release(service: Service, cell: Cell) -> None:

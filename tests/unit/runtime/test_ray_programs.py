@@ -1,4 +1,4 @@
-"""Modules that Ray does not load, and the names of its actors before their classes are loaded."""
+"""Modules that Ray does not load, the names of its actors before their classes are loaded, and the Pythons of its nodes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import sys
 from types import ModuleType
 
 import pytest
+import ray
+from ray._private.utils import check_version_info
 
 from daemons.execd.actor import ExecdActor
 from daemons.qmaster.serve.actor import EXECD_ACTOR
 from daemons.runtime.lazy_modules import UNUSED_BY_RAY, load_lazily
+from daemons.runtime.ray_node import RAY_SETTINGS
 from daemons.runtime.ray_program import module_and_arguments
 
 
@@ -66,3 +69,13 @@ def test_a_worker_is_given_what_is_for_it(flags: list[str]) -> None:
 def test_the_actor_of_a_host_has_the_methods_that_it_is_made_with() -> None:
     _, *methods = EXECD_ACTOR
     assert sorted(methods) == sorted(name for name in vars(ExecdActor) if not name.startswith("_"))
+
+
+def test_ray_compares_pythons_as_the_qmaster_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host whose Python differs in its last number alone joins: the qmaster accepts it, and so does Ray."""
+    for name, value in RAY_SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    head = {"ray_version": ray.__version__, "python_version": f"{sys.version_info.major}.{sys.version_info.minor}.99"}
+    check_version_info(head, "node h1")
+    with pytest.raises(RuntimeError, match="Version mismatch"):
+        check_version_info(head | {"python_version": "3.99.0"}, "node h1")
