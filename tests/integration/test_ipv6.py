@@ -1,4 +1,4 @@
-"""A cell whose hosts have IPv6 alone, but for the loopback address that each machine has."""
+"""A cell whose hosts have IPv6 alone, but for the loopback address that each machine has; and one of hosts with both families."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from clients.admin.certificate import addresses_in
 from tests.integration.cells import ROOT, TESTBED, TestbedCell, eventually, run
 from tests.integration.debian import need
 from tests.integration.test_joining import forget
@@ -20,6 +21,7 @@ from tests.integration.test_joining import forget
 pytestmark = pytest.mark.apart
 
 MASTER, NEW = "sm", "snew"
+BOTH_MASTER = "bm"
 PORT = 8651
 PE = """pe_name tight
 slots 99
@@ -52,9 +54,36 @@ class CellWithIPv6(TestbedCell):
         return next(row[1] for row in rows if row[0] == host)
 
 
+class CellOfBothFamilies(TestbedCell):
+    """A cell of a master `bm` and the exec hosts `b1` and `b2`."""
+
+    master = BOTH_MASTER
+    hosts = ("b1", "b2")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.environment |= {"CELL": "both", "MASTER": BOTH_MASTER, "EXEC": "b", "IP": "both"}
+
+    def addresses(self, host: str) -> tuple[str, str]:
+        """The addresses of a host, IPv4 and IPv6."""
+        rows = [line.split() for line in Path("/run/testbed/hosts").read_text().splitlines()]
+        four, six = (row[0] for row in rows if row[1] == host)
+        return four, six
+
+
 @pytest.fixture(scope="module")
 def cell(installed: None) -> Iterator[CellWithIPv6]:
     cell = CellWithIPv6()
+    try:
+        cell.up()
+        yield cell
+    finally:
+        cell.remove()
+
+
+@pytest.fixture(scope="module")
+def both(installed: None) -> Iterator[CellOfBothFamilies]:
+    cell = CellOfBothFamilies()
     try:
         cell.up()
         yield cell
@@ -209,3 +238,35 @@ def test_a_lost_master_is_replaced(cell: CellWithIPv6) -> None:
     cell.power("kill", MASTER)
     eventually("s1 is the master", lambda: cell.on("s2", "timeout", "4", "qconf", "-sel").returncode == 0)
     assert "code 0" in alice(cell, "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-l", "h=s2", "hostname")
+
+
+def test_a_cell_of_hosts_with_both_families_uses_ipv4(both: CellOfBothFamilies) -> None:
+    for host in both.hosts:
+        submitted = both.as_user("alice", "b1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-l", f"h={host}", "hostname")
+        assert "code 0" in submitted.stdout, submitted
+        session = both.as_user("alice", "b1", "qrsh", "-l", f"h={host}", "hostname")
+        assert session.stdout == f"{host}\n", session
+    for host in (BOTH_MASTER, *both.hosts):
+        connections = both.must_on(host, "ss", "-tnH", "state", "established")
+        assert both.addresses(BOTH_MASTER)[0] in connections and both.addresses(BOTH_MASTER)[1][:4] not in connections
+        doctor = both.on(host, "gridengine", "doctor").stdout
+        assert f"{host} is {', '.join(both.addresses(host))}" in doctor and "none found something wrong" in doctor, doctor
+
+
+def test_daemons_of_hosts_with_both_families_answer_at_both(both: CellOfBothFamilies) -> None:
+    """`qmaster_port`, and the port of sessions."""
+    for host, port in ((BOTH_MASTER, 6444), *((host, 6462) for host in both.hosts)):
+        four, six = both.addresses(host)
+        listening = {line.split()[3] for line in both.must_on(host, "ss", "-ltnH").splitlines()}
+        assert {f"{four}:{port}", f"[{six}]:{port}"} <= listening
+        both.must_on("b2", "python3", "-c", f"import socket; socket.create_connection(('{six}', {port}), 60)")
+    for place in both.addresses(BOTH_MASTER):
+        shown = both.must_on("b1", "qping", "-info", f"[{place}]" if ":" in place else place, "6444", "qmaster", "1")
+        assert re.search(r"^status: +0$", shown, re.MULTILINE), shown
+
+
+def test_certificates_of_hosts_with_both_families_have_both_addresses(both: CellOfBothFamilies) -> None:
+    spool = "/var/spool/gridengine/both"
+    for host, place in ((BOTH_MASTER, "qmaster"), *((host, f"execd/{host}") for host in both.hosts)):
+        certificate = both.must_on(host, "cat", f"{spool}/{place}/keys/tls.crt")
+        assert set(both.addresses(host)) <= set(addresses_in(certificate.encode()))
