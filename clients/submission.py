@@ -60,17 +60,25 @@ def read_submission(command: str, arguments: list[str], script_read: "bytes | No
     for line in (*(line for source in sources for line in source), command_line):
         for option, values, _ in line:
             last_values[option.name] = values[0] if values else ""
+    if "-tasks" in last_values and "-help" not in last_values:
+        from clients.task_list_script import check_use
+
+        operands = check_use(last_values, operands)
     # besides qsub only qrsh can send a script
     binary = last_values.get("-b", "n" if command == "qsub" else "y")[:1].lower() == "y"
     script = None
     if not binary and "-help" not in last_values and (operands or command == "qsub"):
         script = _read_script(operands) if script_read is None else script_read
-        if script_read is None:
+        if script_read is None and "-tasks" not in last_values:
             _hint_at_foreign_lines(script)
         prefix = last_values.get("-C", PREFIX)
         if prefix:
             sources.append(script_settings(script, prefix, operands[0] if operands else "standard input", options))
     fold_sources(target, [*sources, [command_line]])
+    if script is not None and "-tasks" in last_values:
+        from clients.task_list_script import with_runner
+
+        script = with_runner(script, target, operands[0])
     return ReadSubmission(target, operands, script)
 
 

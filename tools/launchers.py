@@ -17,7 +17,7 @@ from gridengine.files.architecture import architecture
 #: Commands of users and administrators: the function NAME of `clients.NAME`. One that is not written yet gets no script.
 COMMANDS = (
     "qacct qalter qconf qdel qevent qexplain qhold qhost qlogin qmake qmod qping qquota qralter qrdel qresub qrls qrsh qrstat "
-    "qrsub qsched qselect qsh qstat qstatus qsub sge_share_mon"
+    "qrsub qsched qselect qsh qstat qstatus qsub qtasks sge_share_mon"
 ).split()
 
 #: Commands with Slurm's names; the module is `clients.slurm.NAME`. They are in slurm/bin, which is in no PATH by default.

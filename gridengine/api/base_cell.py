@@ -103,6 +103,7 @@ class BaseCell:
 
     request = _Method(operations.request)
     submit = _Method(operations.submit)
+    submit_list = _Method(operations.submit_list)
     alter = _Method(operations.alter)
     delete = _Method(operations.delete)
     hold = _Method(operations.hold)

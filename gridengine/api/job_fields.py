@@ -162,6 +162,8 @@ def options_in(text: str | Sequence[str], script: bytes, name: str) -> dict[str,
                     option.apply(target, values, location)
     except OptionError as error:
         raise ValueError(str(error)) from None
+    if "task_list" in target.settings:
+        raise ValueError("options: -tasks is for qsub: submit_list submits a task list")
     return target.request
 
 

@@ -92,6 +92,33 @@ def _script(text: bytes) -> dict[str, str]:
         return {"script": binascii.b2a_base64(text, newline=False).decode(), "script_encoding": "base64"}
 
 
+def submit_list(
+    commands: Iterable[str],
+    *,
+    template: str = "",
+    output: str = "merged",
+    retries: int = 0,
+    max_fails: int = 0,
+    ordered: bool = False,
+    options: str | Sequence[str] = "",
+    **fields: Unpack[JobFields],
+) -> Operation[SubmittedJob]:
+    """Submit a job whose slots serve a list of commands, as qsub -tasks. `commands`: lines of the list, with their names and
+    dependencies (docs/commands/qtasks.md).
+
+    `template`, `output`, `retries`, `max_fails`, `ordered`: as -tasks-template, -tasks-output, -tasks-retries, -max-fails and
+    -tasks-order. Raises ValueError for a line that is no command.
+    """
+    from gridengine.task_lists.list_script import ListOptions, script_of
+
+    lines = [line.rstrip("\n") for line in commands]
+    if broken := next((line for line in lines if "\n" in line), ""):
+        raise ValueError(f"{broken!r} is more than a line")
+    settings = ListOptions(template, output, retries, max_fails, ordered)
+    text = script_of("".join(f"{line}\n" for line in lines), settings, "commands")
+    return submit(script=text.encode("utf-8", "surrogateescape"), options=options, **fields)
+
+
 def alter(jobs: Texts, **fields: Unpack[JobFields]) -> Operation[None]:
     """Change fields of jobs, as qalter."""
     return _change("alter_jobs", targets=texts(jobs), changes=request_fields(fields, JobFields))

@@ -19,6 +19,7 @@ from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.share_tree import SHARE_TREE_OPTIONS
 from gridengine.options.status import STATUS_OPTIONS
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.task_lists import TASK_LIST_OPTIONS
 
 
 class Command:
@@ -37,6 +38,7 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("qsub", "[script|-|command [arguments]]", "submit a batch job", SUBMIT_OPTIONS),
     Command("qalter", "job_task_list [-- arguments]", "change jobs", SUBMIT_OPTIONS),
+    Command("qtasks", "list|show|retry|add job_id [argument...]", "the commands of a task list (qsub -tasks)", TASK_LIST_OPTIONS),
     Command("qresub", "job_id_list", "submit copies of jobs", SUBMIT_OPTIONS),
     Command("qdel", "job_task_list", "delete jobs", CONTROL_OPTIONS),
     Command("qhold", "job_task_list", "keep jobs from being started", CONTROL_OPTIONS),

@@ -15,6 +15,7 @@ _OF_JOBS = (
     ("Input, output and directory", "-cwd -wd -i -o -e -j -nostdin -pty -display"),
     ("Environment", "-v -V -ac -dc -sc"),
     ("Array jobs", "-t -tc"),
+    ("Task lists", "-tasks -tasks-template -tasks-output -tasks-order -tasks-retries -max-fails"),
     ("Start conditions", "-a -dl -h -hold_jid -hold_jid_ad -hold_jid_ok -hold_jid_fail -now"),
     ("Priority and accounting", "-p -ot -js -A -P"),
     ("Notification, restart and checkpoints", "-m -M -notify -r -c -ckpt"),
@@ -61,6 +62,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("qsub -N align -l h_rt=2:0:0,h_vmem=4G run.sh sample1", "two hours, 4 GB for each slot"),
         ("qsub -t 1-100 -tc 10 -b y ./simulate", "an array of 100 tasks, ten of them at a time"),
         ("qsub -hold_jid align -pe smp 8 merge.sh", "eight slots, after the job align"),
+    ),
+    "qtasks": (
+        ("qtasks list 17 -s failed", "the failed commands of job 17"),
+        ("qtasks retry 17 -failed", "run them again"),
+        ("qtasks add 17 more.txt", "further commands, while the job runs"),
     ),
     "qmake": (
         ("qmake -cwd -v PATH -pe make 2-8 -- all", "on up to eight slots of a parallel job"),

@@ -79,6 +79,8 @@ def _fold_texts(body: Mapping[str, Any], now: float) -> NativeOptions:
         script.append(expanded(script_settings(text.encode("utf-8", "surrogateescape"), prefix, name, _QSUB)))
     target = Submission("qsub", body.get("environment", {}), body.get("cwd", ""), now)
     fold_sources(target, [*weak, *script, *strong])
+    if "task_list" in target.settings:
+        raise OptionError("-tasks: a library cannot submit a task list, qsub can")
     if aliases := _aliases(body):
         target.request["path_aliases"] = aliases
     return NativeOptions(target.request, tuple(url for _, url in target.settings.get("jsv", ())))

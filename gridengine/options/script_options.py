@@ -7,8 +7,8 @@ submit page.
 from gridengine.options.option import Option, OptionError, Setting, read_options, split_line
 
 PREFIX = "#$"
-#: options without effect inside a script (SO-5, SO-9), which cannot name a further file either
-_NOT_IN_SCRIPTS = ("-b", "-C", "-@")
+#: options without effect inside a script (SO-5, SO-9), which cannot name a further file or a task list either
+_NOT_IN_SCRIPTS = ("-b", "-C", "-@", "-tasks")
 
 #: exit status for an option that requests something other than a job. Source: O.
 _NOT_ALLOWED = 5

@@ -180,3 +180,17 @@ def test_a_host_that_is_cut_off_does_not_hold_the_job(testbed_cell: TestbedCell,
     finally:
         testbed_cell.power("mend", "t3")
     eventually("nothing of it is left", lambda: marked(testbed_cell, "sleep 4712") == [])
+
+
+def test_a_task_list_uses_the_slots_of_all_hosts_of_its_job(testbed_cell: TestbedCell, work: Path) -> None:
+    (work / "list").write_text('sleep 0.3; echo "$(hostname) $SGE_TASKS_NUMBER"\n' * 12)
+    options = ("-pe", "tight", "4", "-masterq", "all.q@t1", "-wd", str(work), "-o", f"{work}/out", "-j", "y")
+    done = testbed_cell.as_user("alice", "t1", "qsub", "-terse", "-sync", "y", *options, "-tasks", f"{work}/list")
+    output = (work / "out").read_text()
+    assert done.returncode == 0, done.stderr + output
+    rows = [line.split() for line in output.splitlines()]
+    assert sorted(int(number) for _, number in rows) == list(range(1, 13))
+    assert {host for host, _ in rows} == {"t1", "t2", "t3"}
+    job = done.stdout.split()[0]
+    listed = testbed_cell.as_user("alice", "t1", "qtasks", "list", job, "-d", f"{work}/list.t{job}")
+    assert {line.split()[5] for line in listed.stdout.splitlines()[1:]} == {"t1", "t2", "t3"}
