@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clients.task_runner.saved_list import SavedList
-    from gridengine.task_lists.task_lines import TaskLine
+    from gridengine.task_lists.task_lines import ListedCommand
     from gridengine.task_lists.task_states import TaskState
 
 _HEAD = ("number", "name", "state", "exit", "attempt", "host", "start", "seconds", "command")
@@ -17,7 +17,7 @@ _NUMBERS = ("number", "exit", "attempt", "seconds")
 _MAX_OUTPUT = 1 << 20
 
 
-def table(saved: "SavedList", lines: "Iterable[TaskLine]") -> "Iterator[str]":
+def table(saved: "SavedList", lines: "Iterable[ListedCommand]") -> "Iterator[str]":
     """A line for each command, below a head."""
     rows = [_HEAD, *(_row(line, saved.state(line.number)) for line in lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -27,7 +27,7 @@ def table(saved: "SavedList", lines: "Iterable[TaskLine]") -> "Iterator[str]":
         yield "  ".join([*fixed, row[-1]]) + "\n"
 
 
-def _row(line: "TaskLine", state: "TaskState") -> tuple[str, ...]:
+def _row(line: "ListedCommand", state: "TaskState") -> tuple[str, ...]:
     started = bool(state.start)
     return (
         str(line.number),
@@ -49,7 +49,7 @@ def outcome(state: "TaskState") -> str:
     return f"signal {state.signal}" if state.signal else str(state.exit_status)
 
 
-def details(saved: "SavedList", line: "TaskLine") -> "Iterator[str]":
+def details(saved: "SavedList", line: "ListedCommand") -> "Iterator[str]":
     """Everything about a command, and the outputs that are kept apart."""
     for head, cell in zip(_HEAD, _row(line, saved.state(line.number)), strict=True):
         yield f"{head:<10}{cell}\n"
@@ -66,11 +66,11 @@ def details(saved: "SavedList", line: "TaskLine") -> "Iterator[str]":
         yield f"{head}:\n{text}" + ("" if text.endswith("\n") else "\n")
 
 
-def as_json(saved: "SavedList", lines: "Iterable[TaskLine]") -> "dict[str, Any]":
+def as_json(saved: "SavedList", lines: "Iterable[ListedCommand]") -> "dict[str, Any]":
     return {"tasks": [_record(line, saved.state(line.number)) for line in lines]}
 
 
-def _record(line: "TaskLine", state: "TaskState") -> "dict[str, Any]":
+def _record(line: "ListedCommand", state: "TaskState") -> "dict[str, Any]":
     return {
         "number": line.number,
         "name": line.name or None,

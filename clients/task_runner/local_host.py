@@ -113,7 +113,7 @@ class LocalHost:
 
         def begin(argv: list[str]) -> int:
             return os.posix_spawnp(
-                argv[0], argv, environment, file_actions=actions, setpgroup=0, setsigdef=_DEFAULT_SIGNALS  # type: ignore[arg-type]
+                argv[0], argv, environment, file_actions=actions, setpgroup=0, setsigdef=_DEFAULT_SIGNALS
             )
 
         argv = arguments_of(command)

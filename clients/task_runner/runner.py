@@ -18,7 +18,7 @@ from clients.task_runner.wakeups import Wakeups
 from gridengine import json_text
 from gridengine.errors import InvalidValueError
 from gridengine.task_lists.list_script import ListOptions
-from gridengine.task_lists.task_lines import TaskLine, read_lines
+from gridengine.task_lists.task_lines import ListedCommand, read_lines
 from gridengine.task_lists.task_states import ENDED, fold, records_in
 
 #: pause between two looks for requests; commands that are still running after it get a record of their start
@@ -34,7 +34,7 @@ class Runner:
         self,
         directory: str,
         options: ListOptions,
-        lines: list[TaskLine],
+        lines: list[ListedCommand],
         hosts: list[Host],
         wakeups: Wakeups,
         progress: ProgressReport,
@@ -134,9 +134,9 @@ class Runner:
         host.free(end)
         self._host_of.pop(end.number, None)
         self._recorded_starts.discard(end.number)
+        kind, skipped = "stopped", list[tuple[int, int]]()
         if has_failed and self._is_ending:
             self._queue.give_back(end.number)
-            kind, skipped = "stopped", []
         else:
             kind, skipped = self._queue.end(end.number, end.exit_status, end.signal)
         self._records.add(
@@ -180,7 +180,7 @@ class Runner:
                     self._recorded_starts.add(number)
                     self._record(number=number, state="running", attempt=attempt, start=start, host=host.name)
 
-    def _add_lines(self, lines: list[TaskLine]) -> None:
+    def _add_lines(self, lines: list[ListedCommand]) -> None:
         self._record_skipped(self._queue.add(lines))
 
     def _read_requests(self, retries_from: int) -> None:

@@ -10,7 +10,7 @@ from clients import gdi
 from clients.program import CommandError
 from clients.task_runner.record_files import RequestFile
 from gridengine.task_lists.list_script import ListOptions, read_script
-from gridengine.task_lists.task_lines import TaskLine, read_lines
+from gridengine.task_lists.task_lines import ListedCommand, read_lines
 from gridengine.task_lists.task_states import RUNNING, WAITING, ListStates, TaskState, fold, records_in
 
 _FAILED = 1
@@ -32,7 +32,7 @@ class SavedList:
                 self.lines += self.read_further(request["add"], "requests")
             self.is_open = request.get("open", self.is_open)
 
-    def read_further(self, text: str, source: str) -> list[TaskLine]:
+    def read_further(self, text: str, source: str) -> list[ListedCommand]:
         """The commands of a text behind those of the list. Raises InvalidValueError."""
         return read_lines(text, source, self.options.template, self.lines)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 
 from gridengine.task_lists.list_script import ListOptions
-from gridengine.task_lists.task_lines import TaskLine
+from gridengine.task_lists.task_lines import ListedCommand
 from gridengine.task_lists.task_states import DONE, ENDED, FAILED, RUNNING, SKIPPED, WAITING, ListStates, TaskState
 
 
@@ -12,14 +12,14 @@ class TaskQueue:
     """The commands of a list and their states. A skipped command and a retry are reported by number, to be recorded."""
 
     def __init__(self, options: ListOptions, states: ListStates) -> None:
-        self.lines: list[TaskLine] = []
+        self.lines: list[ListedCommand] = []
         self._options = options
         self._states = states
         self._ready: list[int] = []  # a heap: in the order of the list
         self._dependents: dict[int, list[int]] = {}
         self.counts = dict.fromkeys((WAITING, RUNNING, DONE, FAILED, SKIPPED), 0)
 
-    def add(self, lines: Iterable[TaskLine]) -> list[tuple[int, int]]:
+    def add(self, lines: Iterable[ListedCommand]) -> list[tuple[int, int]]:
         """Add commands behind the others. Returns the commands that are skipped at once: (number, number of the reason).
 
         A command that ran when an earlier runner was lost waits again.
@@ -54,7 +54,7 @@ class TaskQueue:
     def has_next(self) -> bool:
         return bool(self._ready) and not self.is_closed
 
-    def begin_next(self) -> TaskLine:
+    def begin_next(self) -> ListedCommand:
         """Take the next command, which begins now. To be called if there is one (`has_next`)."""
         line = self.lines[heappop(self._ready) - 1]
         self.state(line.number).attempt += 1
@@ -103,10 +103,10 @@ class TaskQueue:
     def _revive(self, number: int) -> list[int]:
         return self.retry(number) if self.state(number).state == SKIPPED else []
 
-    def _is_free(self, line: TaskLine) -> bool:
+    def _is_free(self, line: ListedCommand) -> bool:
         return all(self.state(number).state == DONE for number in line.after)
 
-    def _cause(self, line: TaskLine) -> int:
+    def _cause(self, line: ListedCommand) -> int:
         """The number of a command because of which this one cannot run, 0 for none."""
         return next((number for number in line.after if self.state(number).state in (FAILED, SKIPPED)), 0)
 

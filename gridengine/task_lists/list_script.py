@@ -6,7 +6,7 @@ knows of task lists (adr/0260). The lines work in sh and csh, and in every shell
 
 from gridengine import json_text
 from gridengine.errors import InvalidValueError
-from gridengine.task_lists.task_lines import MAX_RETRIES, TaskLine, read_lines
+from gridengine.task_lists.task_lines import MAX_RETRIES, ListedCommand, read_lines
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def script_of(text: str, options: ListOptions, source: str) -> str:
     return f"#!/bin/sh\n{head}\n{_START}\n{text}"
 
 
-def read_script(script: str, source: str) -> tuple[ListOptions, list[TaskLine]]:
+def read_script(script: str, source: str) -> tuple[ListOptions, list[ListedCommand]]:
     """The options and the commands in a script. Raises InvalidValueError for a script without a list."""
     head, _, text = script.partition(f"\n{_START}\n")
     mark = head.partition("\n")[2]

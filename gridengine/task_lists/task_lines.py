@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _KEYS = "name, after and retries"
 
 
-class TaskLine:
+class ListedCommand:
     """A command of a list. `number`: from 1, in the order of the list; `after`: numbers of commands that must end well before;
     `retries`: attempts after a failure, None for the default of the list."""
 
@@ -47,8 +47,8 @@ class _Head:
 
 
 def read_lines(
-    text: str, source: str, template: str = "", earlier: "Iterable[TaskLine]" = (), first_line: int = 1
-) -> list[TaskLine]:
+    text: str, source: str, template: str = "", earlier: "Iterable[ListedCommand]" = (), first_line: int = 1
+) -> list[ListedCommand]:
     """The commands of a text, numbered after the `earlier` ones of the list.
 
     `template`: makes the command of a line from its fields (`expand`). `first_line`: number of the text's first line in `source`,
@@ -56,7 +56,7 @@ def read_lines(
     """
     known = list(earlier)
     numbers = {line.name: line.number for line in known if line.name}
-    found: list[TaskLine] = []
+    found: list[ListedCommand] = []
     heads: dict[int, _Head] = {}
     for row, raw in enumerate(text.split("\n"), start=first_line):
         content = raw.strip()
@@ -70,7 +70,7 @@ def read_lines(
                 raise InvalidValueError(f'{head.place}: a second command has the name "{head.name}"')
             heads[number] = head
         command = _command(content, template, f"{source}:{row}")
-        found.append(TaskLine(number, command))
+        found.append(ListedCommand(number, command))
     for line in found:
         if (head_of_line := heads.get(line.number)) is not None:
             _apply_head(line, head_of_line, numbers)
@@ -110,7 +110,7 @@ def _command(content: str, template: str, place: str) -> str:
     return command
 
 
-def _apply_head(line: TaskLine, head: _Head, numbers: "Mapping[str, int]") -> None:
+def _apply_head(line: ListedCommand, head: _Head, numbers: "Mapping[str, int]") -> None:
     for name in head.after:
         if name not in numbers:
             raise InvalidValueError(f'{head.place}: after={name}: no command has this name')
@@ -118,7 +118,7 @@ def _apply_head(line: TaskLine, head: _Head, numbers: "Mapping[str, int]") -> No
     line.after = tuple(dict.fromkeys(numbers[name] for name in head.after))
 
 
-def _check_circles(lines: "Iterable[TaskLine]", places: "Mapping[int, str]") -> None:
+def _check_circles(lines: "Iterable[ListedCommand]", places: "Mapping[int, str]") -> None:
     """Raises InvalidValueError if commands wait for each other. Earlier commands never wait for later ones."""
     unmet = {line.number: {number for number in line.after if number in places} for line in lines if line.after}
     while unmet:

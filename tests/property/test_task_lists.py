@@ -15,7 +15,7 @@ from clients.task_runner.progress_report import ProgressReport
 from clients.task_runner.runner import Runner
 from clients.task_runner.wakeups import Wakeups
 from gridengine.task_lists.list_script import ListOptions
-from gridengine.task_lists.task_lines import TaskLine, read_lines
+from gridengine.task_lists.task_lines import ListedCommand, read_lines
 from gridengine.task_lists.task_states import ENDED, fold
 
 
@@ -104,7 +104,7 @@ def lists(draw: st.DrawFn) -> str:
     return "".join(rows)
 
 
-def run_until_killed(directory: str, lines: list[TaskLine], host: _Host, retries: int) -> int | None:
+def run_until_killed(directory: str, lines: list[ListedCommand], host: _Host, retries: int) -> int | None:
     """The exit status of a run, None if it was killed."""
     progress = ProgressReport("", "", directory, lambda argv: None)
     with pytest.MonkeyPatch.context() as patch:

@@ -9,10 +9,10 @@ import pytest
 from clients.task_runner.local_host import arguments_of
 from gridengine.errors import InvalidValueError
 from gridengine.task_lists.list_script import HEAD_LINES, OUTPUTS, ListOptions, read_script, script_of
-from gridengine.task_lists.task_lines import TaskLine, read_lines
+from gridengine.task_lists.task_lines import ListedCommand, read_lines
 
 
-def fields(line: TaskLine) -> tuple[object, ...]:
+def fields(line: ListedCommand) -> tuple[object, ...]:
     return line.number, line.name, line.after, line.retries, line.command
 
 
