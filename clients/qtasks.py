@@ -96,7 +96,7 @@ def _add(job: str, fields: "dict[str, Any]", rest: list[str]) -> int:
 
 
 def _retry(job: str, fields: "dict[str, Any]", rest: list[str]) -> int:
-    """`retry JOB NUMBER...`, or all failed ones with -failed."""
+    """`retry JOB NUMBER...`, or all failed commands with -failed."""
     from gridengine.task_lists.task_states import FAILED, SKIPPED
 
     if bool(rest) == bool(fields.get("failed")):
@@ -154,6 +154,7 @@ def _numbers(saved: "SavedList", texts: list[str]) -> list[int]:
 
 
 def _input(name: str) -> str:
+    data: bytes
     try:
         if name == "-":
             data = program.read_limited(sys.stdin.buffer, program.MAX_SCRIPT_SIZE)

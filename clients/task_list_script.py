@@ -1,6 +1,6 @@
 """qsub -tasks: the list becomes the script of the job, with the lines that start its runner (adr/0260).
 
-Owns what cannot be combined with -tasks. Called by `submission`, before a request is sent.
+Owns the options that cannot be combined with -tasks. Called by `submission`, before a request is sent.
 """
 
 from gridengine.errors import InvalidValueError

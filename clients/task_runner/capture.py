@@ -1,4 +1,4 @@
-"""What the commands write: kept in files without a name until a command ends, then copied whole to where it belongs.
+"""The output of commands: kept in files without a name until a command ends, then copied whole to its place.
 
 Owns the kinds of output (`-tasks-output`). Outputs of two commands never mix; a slot uses its files again.
 """
@@ -14,7 +14,7 @@ _numbers = itertools.count()
 
 
 class Capture:
-    """The files for the streams of one command at a time. `descriptors`: for stdout and stderr, the same for both if `is_one`."""
+    """The files for the streams of one command at a time. `descriptors`: for stdout and stderr, equal if `is_one`."""
 
     def __init__(self, is_one: bool) -> None:
         first = _unnamed_file()

@@ -1,6 +1,8 @@
-"""`qtasks run SCRIPT`, in a job: the runner for its list, with the slots that the job has, on this host and on further ones.
+"""`qtasks run SCRIPT`, in a job: the runner for its list, with the slots that the job has, on this host and on further hosts.
 
-Owns what a runner takes from the environment of its job. Source: sge_submit(1) ENVIRONMENTAL VARIABLES; sge_pe(5) $pe_hostfile.
+Owns the variables that a runner takes from the environment of its job.
+
+Source: sge_submit(1) ENVIRONMENTAL VARIABLES; sge_pe(5) $pe_hostfile.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""The output of qtasks: a table, the details of a command, and -json, whose names docs/schemas/qtasks.json publishes."""
+"""The output of qtasks: a table, the details of a command, and -json with the names of docs/schemas/qtasks.json."""
 
 from gridengine.values.printable import printable
 from gridengine.values.quantities import long_date

@@ -1,4 +1,4 @@
-"""The commands that run on this host: one a slot, started by posix_spawn(3), each in a process group of its own.
+"""The commands that run on this host: a command a slot, started by posix_spawn(3), each in a process group of its own.
 
 Owns the start and the end of these processes. A command without characters of a shell is executed directly, any other by `/bin/sh
 -c`, as the user would type it. Called by the runner, and by the worker on a further host.
@@ -92,7 +92,7 @@ class LocalHost:
 
     @property
     def has_unstarted(self) -> bool:
-        """Whether attempts have ended without a process, whose end would wake the caller."""
+        """Whether attempts have ended without a process; no signal wakes the caller for them."""
         return bool(self._unstarted)
 
     @property

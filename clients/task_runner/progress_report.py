@@ -1,7 +1,7 @@
 """The progress of a list in the context of its job, where `qstat -j`, the pages and programs show it.
 
 Owns the variables: tasks, tasks_done, tasks_failed, tasks_running, and tasks_dir, the directory of the list. A failure has no
-effect: the records are what counts.
+effect: the records count.
 """
 
 import os

@@ -1,11 +1,11 @@
 """The directory of a list, `NAME.tJOB` beside the job's output: the list, the records of its commands, and requests of qtasks.
 
     list      the script of the job
-    records   a line of JSON for each attempt, and for what else changes a state; only the runner writes it
+    records   a line of JSON for each attempt, and for other changes of a state; only the runner writes it
     requests  a line of JSON for each `qtasks add` and `qtasks retry`, and whether the runner takes requests; locked while written
     out/N, err/N  outputs that are kept apart
 
-Owns these files: who else may read them (no other user), when they are on the disk, and what a torn line means. Called by the
+Owns these files: their rights (no other user reads them), their syncs, and the meaning of a torn line. Called by the
 runner and by qtasks.
 """
 
@@ -63,7 +63,7 @@ class RecordFile:
         self._lines.append(line)
 
     def flush(self, sync: bool = False) -> None:
-        """Write what was added. `sync`: to the disk, now. Raises OSError."""
+        """Write the added records. `sync`: to the disk, now. Raises OSError."""
         if self._lines:
             lines, self._lines = self._lines, []
             write_all(self._descriptor, ("\n".join(lines) + "\n").encode())

@@ -4,8 +4,8 @@
     from the worker  {"output": NUMBER, "stream": 1|2, "data": BASE64}, {"end": NUMBER, "attempt": N, "exit": N, "signal": N,
                      "start": S, "until": S}
 
-Owns this protocol, on both sides: `RemoteHost` for the runner, `work` for the worker. Lines that are no JSON are ignored: a login
-script may print some.
+Owns this protocol, on both sides: `RemoteHost` for the runner, `work` for the worker. Lines that are no JSON, as of a login
+script, are ignored.
 """
 
 import binascii

@@ -1,7 +1,7 @@
 """The runner of a task list: the loop that gives commands to slots, records their ends, and follows requests.
 
 Started in the job by the script of the list (`qtasks run SCRIPT`). Its exit status is 0 if every command ended with 0, else 1.
-What is recorded never runs again; a command that ran when a runner was lost runs again in the next one (adr/0260).
+A recorded command never runs again; a command that ran when a runner was lost runs again in the next runner (adr/0260).
 """
 
 import sys
@@ -84,7 +84,7 @@ class Runner:
         return 0 if counts["done"] == len(self._queue.lines) else 1
 
     def _turn(self, limit_s: float) -> None:
-        """Wait for the next event, and note what has happened."""
+        """Wait for the next event, and note it."""
         now = time.monotonic()
         unstarted = any(isinstance(host, LocalHost) and host.has_unstarted for host in self._hosts)
         ready = self._wakeups.wait(0.0 if unstarted else min(limit_s, max(self._next_look - now, 0.0)))
@@ -101,7 +101,7 @@ class Runner:
             self._progress.update(self._queue.counts)
 
     def _end(self, signal: int) -> None:
-        """Start no further command, and pass the signal on to the running ones."""
+        """Start no further command, and pass the signal on to the running commands."""
         self._wakeups.ended_by, self._is_ending = 0, True
         for host in self._hosts:
             host.signal(signal)
@@ -109,7 +109,7 @@ class Runner:
     # --- commands ---------------------------------------------------------------------------------------------------------
 
     def _give_out(self) -> bool:
-        """Begin commands while slots are free; whether a host could not start one."""
+        """Begin commands while slots are free; whether a host could not start a command."""
         for host in self._hosts:
             while host.has_free and self._queue.has_next:
                 line = self._queue.begin_next()
@@ -184,7 +184,7 @@ class Runner:
         self._record_skipped(self._queue.add(lines))
 
     def _read_requests(self, retries_from: int) -> None:
-        """Carry out the requests behind the ones that were read. An earlier runner has carried out retries before a position."""
+        """Carry out the new requests. An earlier runner has carried out retries before a position."""
         data = self._requests.unread(self._states.read_requests)
         if not data:
             return

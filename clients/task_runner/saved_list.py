@@ -33,7 +33,7 @@ class SavedList:
             self.is_open = request.get("open", self.is_open)
 
     def read_further(self, text: str, source: str) -> list[ListedCommand]:
-        """The commands of a text behind those of the list. Raises InvalidValueError."""
+        """The commands of a text, numbered behind the list. Raises InvalidValueError."""
         return read_lines(text, source, self.options.template, self.lines)
 
     def state(self, number: int) -> TaskState:
@@ -48,7 +48,7 @@ class SavedList:
 
 
 def _content(path: str, missing: bytes | None = None) -> bytes:
-    """The content of a file. `missing`: what stands for a file that is not there. Raises CommandError."""
+    """The content of a file. `missing`: the content of a file that is not there. Raises CommandError."""
     try:
         with open(path, "rb") as file:
             return file.read()

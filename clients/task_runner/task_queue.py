@@ -1,4 +1,4 @@
-"""Which command of a list is next: order of the list, dependencies, retries, and the limit of failures. No I/O."""
+"""The next command of a list, by the order of the list, dependencies, retries, and the limit of failures. No I/O."""
 
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
@@ -20,7 +20,7 @@ class TaskQueue:
         self.counts = dict.fromkeys((WAITING, RUNNING, DONE, FAILED, SKIPPED), 0)
 
     def add(self, lines: Iterable[ListedCommand]) -> list[tuple[int, int]]:
-        """Add commands behind the others. Returns the commands that are skipped at once: (number, number of the reason).
+        """Add commands behind the present commands. Returns skipped commands: (number, number of the reason).
 
         A command that ran when an earlier runner was lost waits again.
         """
@@ -36,7 +36,7 @@ class TaskQueue:
             if state.state == WAITING and self._is_free(line):
                 self._ready.append(line.number)
         heapify(self._ready)
-        skipped = []
+        skipped: list[tuple[int, int]] = []
         for line in self.lines[first:]:
             if line.after and self.state(line.number).state == WAITING and (cause := self._cause(line)):
                 skipped += self._skip(line.number, cause)
@@ -55,7 +55,7 @@ class TaskQueue:
         return bool(self._ready) and not self.is_closed
 
     def begin_next(self) -> ListedCommand:
-        """Take the next command, which begins now. To be called if there is one (`has_next`)."""
+        """Take the next command, which begins now. To be called if `has_next`."""
         line = self.lines[heappop(self._ready) - 1]
         self.state(line.number).attempt += 1
         self._set(line.number, RUNNING)

@@ -1,4 +1,4 @@
-"""What the runner and its workers wait for: ends of processes, signals, data of other processes, or a time.
+"""Events for which the runner and its workers wait: ends of processes, signals, data of other processes, or a time.
 
 Owns the handlers of the signals, and the poll object.
 """

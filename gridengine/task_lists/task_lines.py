@@ -49,7 +49,7 @@ class _Head:
 def read_lines(
     text: str, source: str, template: str = "", earlier: "Iterable[ListedCommand]" = (), first_line: int = 1
 ) -> list[ListedCommand]:
-    """The commands of a text, numbered after the `earlier` ones of the list.
+    """The commands of a text, numbered after the `earlier` commands of the list.
 
     `template`: makes the command of a line from its fields (`expand`). `first_line`: number of the text's first line in `source`,
     for reasons. Raises InvalidValueError, which begins with SOURCE:LINE.
@@ -119,7 +119,7 @@ def _apply_head(line: ListedCommand, head: _Head, numbers: "Mapping[str, int]") 
 
 
 def _check_circles(lines: "Iterable[ListedCommand]", places: "Mapping[int, str]") -> None:
-    """Raises InvalidValueError if commands wait for each other. Earlier commands never wait for later ones."""
+    """Raises InvalidValueError if commands wait for each other. An earlier command never waits for a later command."""
     unmet = {line.number: {number for number in line.after if number in places} for line in lines if line.after}
     while unmet:
         free = [number for number, before in unmet.items() if not before & unmet.keys()]

@@ -22,7 +22,7 @@ _WAITS_AGAIN = ("again", "stopped", "lost")
 class TaskState:
     """A command's state of STATES, and its last attempt: `exit_status` or `signal`, epoch s of start and end (0: none), host.
 
-    `attempt`: number of the last attempt that began; `failures`: failed attempts, without those before a retry on request;
+    `attempt`: number of the last attempt that began; `failures`: failed attempts since the last retry on request;
     `cause`: for a skipped command the number of the command after which it would have run.
     """
 

@@ -204,7 +204,7 @@ class Run:
         return self.start(text, slots, **options).wait(120)
 
     def count(self, mark: str) -> int:
-        """How often a text is in the records."""
+        """The number of times that a text is in the records."""
         path = self.list_directory / "records"
         return path.read_text().count(mark) if path.exists() else 0
 

@@ -119,7 +119,7 @@ def run_until_killed(directory: str, lines: list[ListedCommand], host: _Host, re
 
 @settings(max_examples=60)
 @given(text=lists(), slots=st.integers(1, 3), retries=st.integers(0, 1), data=st.data())
-def test_a_list_ends_whatever_kills_its_runner(text: str, slots: int, retries: int, data: st.DataObject) -> None:
+def test_a_list_ends_after_any_deaths_of_its_runner(text: str, slots: int, retries: int, data: st.DataObject) -> None:
     lines = read_lines(text, "list")
     failing = data.draw(st.sets(st.integers(1, len(lines)), max_size=2))
     with tempfile.TemporaryDirectory() as directory:

@@ -104,7 +104,7 @@ def test_a_script_has_all_of_its_list(options: ListOptions) -> None:
     assert [fields(line) for line in lines] == [fields(line) for line in read_lines(text, "list", options.template)]
 
 
-def test_what_is_no_script_of_a_list_is_refused() -> None:
+def test_a_text_that_is_no_script_of_a_list_is_refused() -> None:
     for script in ("", "#!/bin/sh\necho\n", script_of("true", ListOptions(), "list").replace('"merged"', '"shredded"')):
         with pytest.raises(InvalidValueError):
             read_script(script, "script")

@@ -1,4 +1,4 @@
-"""Which command is next: dependencies, retries, the limit of failures, requested retries."""
+"""The next command: dependencies, retries, the limit of failures, requested retries."""
 
 from __future__ import annotations
 
