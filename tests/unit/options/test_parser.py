@@ -196,5 +196,7 @@ def test_the_table_has_every_option_of_the_manual() -> None:
         "@ a ac ar A b binding c ckpt clear cwd C dc display dl e hard h help hold_jid hold_jid_ad i inherit j js jsv l m M "
         "masterq notify now N noshell nostdin o ot P p pe pty q R r sc shell soft sync S t tc terse u v verbose verify V w wd"
     )
-    beyond = "hold_jid_ok hold_jid_fail alloc attach comment tasks tasks-template tasks-output tasks-order tasks-retries max-fails"
+    beyond = (
+        "hold_jid_ok hold_jid_fail alloc attach comment tasks tasks-template tasks-output tasks-order tasks-retries max-fails"
+    )
     assert {option.name for option in SUBMIT_OPTIONS} == {f"-{name}" for name in f"{manual} {beyond}".split()}
