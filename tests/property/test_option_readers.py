@@ -22,7 +22,7 @@ NOW = 1_800_000_000.0
 HERE = "/home/alice"
 QSUB, QALTER = options_of("qsub", SUBMIT_OPTIONS), options_of("qalter", SUBMIT_OPTIONS)
 #: what a command or a library does itself, or what means nothing in one of the places
-APART = frozenset("-@ -C -b -clear -help -jsv -sync -t -terse -verify -w".split())
+APART = frozenset("-@ -C -b -clear -help -jsv -sync -t -tasks -terse -verify -w".split())
 #: what changes a job in another way than it makes one
 OF_NEW_JOBS = frozenset("-ac -dc -sc -h -hold_jid -hold_jid_ad -hold_jid_ok -hold_jid_fail -u -ot".split())
 SOUND = (
