@@ -106,6 +106,8 @@ def _retry(job: str, fields: "dict[str, Any]", rest: list[str]) -> int:
     for number in numbers:
         if (state := saved.state(number).state) not in (FAILED, SKIPPED):
             raise CommandError(f"qtasks: command {number} of job {job} is {state}: a failed or a skipped one can run again", 1)
+        if (cause := saved.state(number).cause) and cause not in numbers:
+            raise CommandError(f"qtasks: command {number} of job {job} is skipped after command {cause}: retry that one", 1)
     if not numbers:
         raise CommandError(f"qtasks: no command of job {job} has failed", 1)
     with requests.locked():

@@ -64,6 +64,8 @@ def read_submission(command: str, arguments: list[str], script_read: "bytes | No
         from clients.task_list_script import check_use
 
         operands = check_use(last_values, operands)
+    elif names := [option.name for option, _, _ in command_line if option.name.startswith(("-tasks-", "-max-fails"))]:
+        raise OptionError(f"{names[0]}: it is for a task list, and -tasks is not given")
     # besides qsub only qrsh can send a script
     binary = last_values.get("-b", "n" if command == "qsub" else "y")[:1].lower() == "y"
     script = None

@@ -13,6 +13,7 @@ import errno
 import fcntl
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,10 +48,14 @@ def make_directory(path: str) -> bool:
 
 
 class RecordFile:
-    """The records of a list, as their runner writes them: a write for each turn of the loop, a sync about once a second."""
+    """The records of a list, as their runner writes them: a write for each turn of the loop, a sync about once a second.
+
+    One runner has them at a time: on a host that was cut off, a runner goes on while its job begins elsewhere.
+    """
 
     def __init__(self, directory: str) -> None:
         self._descriptor = _open(f"{directory}/records")
+        _await_lock(self._descriptor)
         self._lines: list[str] = []
         self._synced_at = self._sync_s = 0.0
         self._is_unsynced = False
@@ -139,6 +144,17 @@ def _open(path: str) -> int:
     except OSError as error:
         reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
         raise ListFileError(f"cannot open {path}: {reason}") from None
+
+
+def _await_lock(descriptor: int) -> None:
+    """Lock a file until it is closed; a file system without locks must not prevent the start."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("qtasks: another runner serves this list; this one waits for its end", file=sys.stderr, flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return
 
 
 def _read(descriptor: int, position: int = 0) -> bytes:

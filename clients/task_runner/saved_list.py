@@ -16,7 +16,6 @@ from gridengine.task_lists.task_states import RUNNING, WAITING, ListStates, Task
 _FAILED = 1
 
 
-
 class SavedList:
     """The content of a directory. `is_open`: whether the runner takes requests, as far as the files say. Raises CommandError."""
 

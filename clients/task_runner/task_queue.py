@@ -1,6 +1,6 @@
 """The next command of a list, by the order of the list, dependencies, retries, and the limit of failures. No I/O."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
 from gridengine.task_lists.list_script import ListOptions
@@ -89,19 +89,22 @@ class TaskQueue:
 
         Returns [] for other commands, and for a skipped command whose reason is still there.
         """
-        if not 1 <= number <= len(self.lines) or self.state(number).state not in (FAILED, SKIPPED):
+        if not 1 <= number <= len(self.lines):
             return []
-        if self._cause(self.lines[number - 1]):
-            return []
-        state = self.state(number)
-        state.failures = state.cause = 0
-        self._set(number, WAITING)
-        if self._is_free(self.lines[number - 1]):
-            heappush(self._ready, number)
-        return [number, *(each for dependent in self._dependents.get(number, ()) for each in self._revive(dependent))]
-
-    def _revive(self, number: int) -> list[int]:
-        return self.retry(number) if self.state(number).state == SKIPPED else []
+        found: list[int] = []
+        rest = [number]
+        while rest:
+            each = rest.pop()
+            line, state = self.lines[each - 1], self.state(each)
+            if state.state not in ((SKIPPED,) if found else (FAILED, SKIPPED)) or self._cause(line):
+                continue
+            state.failures = state.cause = 0
+            self._set(each, WAITING)
+            if self._is_free(line):
+                heappush(self._ready, each)
+            found.append(each)
+            rest += reversed(self._dependents.get(each, ()))
+        return found
 
     def _is_free(self, line: ListedCommand) -> bool:
         return all(self.state(number).state == DONE for number in line.after)
@@ -110,15 +113,20 @@ class TaskQueue:
         """The number of a command because of which this one cannot run, 0 for none."""
         return next((number for number in line.after if self.state(number).state in (FAILED, SKIPPED)), 0)
 
-    def _skip(self, number: int, cause: int) -> Iterator[tuple[int, int]]:
-        state = self.state(number)
-        if state.state in ENDED:
-            return
-        state.cause = cause
-        self._set(number, SKIPPED)
-        yield number, cause
-        for dependent in self._dependents.get(number, ()):
-            yield from self._skip(dependent, number)
+    def _skip(self, number: int, cause: int) -> list[tuple[int, int]]:
+        """Skip a command, and all that depends on it: (number, cause) of each."""
+        found: list[tuple[int, int]] = []
+        rest = [(number, cause)]
+        while rest:
+            each, cause = rest.pop()
+            state = self.state(each)
+            if state.state in ENDED:
+                continue
+            state.cause = cause
+            self._set(each, SKIPPED)
+            found.append((each, cause))
+            rest += [(dependent, each) for dependent in reversed(self._dependents.get(each, ()))]
+        return found
 
     def _set(self, number: int, new: str) -> None:
         state = self.state(number)

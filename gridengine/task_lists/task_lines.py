@@ -119,12 +119,14 @@ def _apply_head(line: ListedCommand, head: _Head, numbers: "Mapping[str, int]") 
 
 
 def _check_circles(lines: "Iterable[ListedCommand]", places: "Mapping[int, str]") -> None:
-    """Raises InvalidValueError if commands wait for each other. An earlier command never waits for a later command."""
-    unmet = {line.number: {number for number in line.after if number in places} for line in lines if line.after}
-    while unmet:
-        free = [number for number, before in unmet.items() if not before & unmet.keys()]
-        if not free:
-            number = min(unmet)
-            raise InvalidValueError(f"{places[number]}: the command waits for itself, through the commands after which it runs")
-        for number in free:
-            del unmet[number]
+    """Raises InvalidValueError if commands wait for each other."""
+    before = {line.number: line.after for line in lines if line.after}
+    if not before:
+        return
+    from graphlib import CycleError, TopologicalSorter
+
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError as error:
+        place = places[min(error.args[1])]
+        raise InvalidValueError(f"{place}: the command waits for itself, through the commands after which it runs") from None

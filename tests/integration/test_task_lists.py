@@ -93,24 +93,27 @@ def test_arguments_come_from_a_template_and_outputs_are_kept_apart(demo_cell: De
 
 def test_commands_are_added_and_retried_while_the_list_runs(demo_cell: DemoCell) -> None:
     gate = demo_cell.work / "gate"
-    lines = f"[name=gate] while [ ! -e {gate} ]; do sleep 0.1; done\ntest -e mark\n[name=last after=gate] true\n"
+    lines = f"[name=gate] while [ ! -e {gate} ]; do sleep 0.1; done\n[name=mark] test -e mark\n[name=last after=gate] true\n"
+    lines += "[after=mark] true\n"
     (demo_cell.work / "wait.txt").write_text(lines)
     # two slots: the second command runs beside the first
     demo_cell.must("qconf", "-aattr", "queue", "pe_list", "smp", "all.q")
     job = submit(demo_cell, "-cwd", "-pe", "smp", "2", "-o", "wait.out", "-j", "y", "-tasks", "wait.txt")
-    eventually("the second command has failed", lambda: states(demo_cell, job) == ["running", "failed", "waiting"])
+    eventually("the second command has failed", lambda: states(demo_cell, job) == ["running", "failed", "waiting", "skipped"])
     eventually("the job shows its progress", lambda: "tasks_failed=1" in demo_cell.must("qstat", "-j", job))
     refused = demo_cell.command("qtasks", "add", job, "-", input="[after=nothing] true\n", stdin=None)
     assert refused.stderr == "qtasks: standard input:1: after=nothing: no command has this name\n"
     added = demo_cell.command("qtasks", "add", job, "-", input="[after=last] echo added\n# no command\n", stdin=None)
-    assert added.stdout == f"command 4 added to job {job}\n", added.stderr
+    assert added.stdout == f"command 5 added to job {job}\n", added.stderr
     assert demo_cell.command("qtasks", "retry", job, "gate").stderr.startswith(f"qtasks: command 1 of job {job} is running")
+    refused = demo_cell.command("qtasks", "retry", job, "4")
+    assert refused.stderr == f"qtasks: command 4 of job {job} is skipped after command 2: retry that one\n"
     (demo_cell.work / "mark").touch()
     assert demo_cell.must("qtasks", "retry", job, "2") == f"1 command of job {job} to run again\n"
     eventually("it has run again", lambda: states(demo_cell, job)[1] == "done")
     gate.touch()
     eventually("the job has ended", lambda: gone(demo_cell, job))
-    assert states(demo_cell, job) == ["done"] * 4
+    assert states(demo_cell, job) == ["done"] * 5
     assert "added" in (demo_cell.work / "wait.out").read_text()
     assert record(demo_cell, job)["exit_status"] == "0"
     late = demo_cell.command("qtasks", "add", job, "-", input="true\n", stdin=None)
@@ -154,6 +157,7 @@ def test_nothing_that_ended_runs_again_after_a_reschedule_and_a_kill_of_the_mast
         ("-tasks bad.txt -tasks-output x", "true\n", 7, 'qsub: "x" is no kind of output'),
         ("-tasks bad.txt -tasks-retries x", "true\n", 7, 'qsub: invalid count "x"'),
         ("-tasks bad.txt -max-fails 0", "true\n", 7, 'qsub: invalid count "0"'),
+        ("-max-fails 3 bad.txt", "true\n", 2, "qsub: -max-fails: it is for a task list, and -tasks is not given"),
     ],
 )
 def test_a_wrong_list_is_refused_and_nothing_is_submitted(
@@ -239,7 +243,8 @@ def test_only_failures_keep_their_output(runner: Run) -> None:
 
 
 def test_a_process_that_a_command_leaves_does_not_write_into_the_next_output(runner: Run) -> None:
-    text = "(sleep 0.3; echo late) & echo one\nsleep 1; echo two\n"
+    text = "(while [ ! -e go ]; do sleep 0.1; done; echo late; touch gone) & echo one\n"
+    text += "touch go; while [ ! -e gone ]; do sleep 0.1; done; echo two\n"
     assert runner(text) == 0
     assert runner.output == "one\ntwo\n"
 
@@ -284,6 +289,19 @@ def test_a_killed_runner_is_continued_as_often_as_it_dies(runner: Run) -> None:
     begun = (runner.directory / "ran").read_text().split()
     assert set(begun) == set(map(str, range(1, 61)))
     assert len(begun) <= 60 + 3 * 3, "only what ran at a kill ran again"
+
+
+def test_a_second_runner_waits_for_the_end_of_the_first(runner: Run) -> None:
+    """As where a host is cut off, and its job begins elsewhere."""
+    text = "touch on; while [ ! -e go ]; do sleep 0.1; done\necho two\n"
+    first = runner.start(text)
+    eventually("the first has begun", (runner.directory / "on").exists)
+    second = runner.start(text)
+    eventually("the second waits", lambda: "another runner serves this list" in runner.output)
+    assert runner.count('"run"') == 1
+    (runner.directory / "go").touch()
+    assert (first.wait(60), second.wait(60)) == (0, 0)
+    assert runner.count('"done"') == 2 and runner.output.count("two\n") == 1
 
 
 def test_a_directory_of_the_list_that_is_a_link_is_refused(runner: Run) -> None:

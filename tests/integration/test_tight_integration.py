@@ -183,7 +183,11 @@ def test_a_host_that_is_cut_off_does_not_hold_the_job(testbed_cell: TestbedCell,
 
 
 def test_a_task_list_uses_the_slots_of_all_hosts_of_its_job(testbed_cell: TestbedCell, work: Path) -> None:
-    (work / "list").write_text('sleep 0.3; echo "$(hostname) $SGE_TASKS_NUMBER"\n' * 12)
+    (work / "begun").mkdir()
+    (work / "begun").chmod(0o777)
+    # no command ends before each host has begun one
+    wait = f"touch {work}/begun/$(hostname); while [ $(ls {work}/begun | wc -l) -lt 3 ]; do sleep 0.1; done"
+    (work / "list").write_text(f'{wait}; echo "$(hostname) $SGE_TASKS_NUMBER"\n' * 12)
     options = ("-pe", "tight", "4", "-masterq", "all.q@t1", "-wd", str(work), "-o", f"{work}/out", "-j", "y")
     done = testbed_cell.as_user("alice", "t1", "qsub", "-terse", "-sync", "y", *options, "-tasks", f"{work}/list")
     output = (work / "out").read_text()

@@ -45,6 +45,16 @@ def test_a_failure_skips_all_that_depends_on_it() -> None:
     assert not queue.has_next
 
 
+def test_a_chain_of_any_length_is_skipped_and_revived() -> None:
+    length = 20_000
+    queue = queue_of("[name=n1] x\n" + "".join(f"[name=n{each} after=n{each - 1}] x\n" for each in range(2, length + 1)))
+    assert begun(queue) == [1]
+    assert len(queue.end(1, 1, 0)[1]) == length - 1
+    assert queue.counts["skipped"] == length - 1
+    assert queue.retry(1) == list(range(1, length + 1))
+    assert begun(queue) == [1]
+
+
 def test_retries_of_the_line_count_before_those_of_the_list() -> None:
     queue = queue_of("[retries=0] a\nb\n[retries=2] c\n", retries=1)
     kinds = dict.fromkeys((1, 2, 3), "")

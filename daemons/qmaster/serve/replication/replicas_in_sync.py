@@ -280,8 +280,8 @@ class Replication:
         if len(self._voter_sets) > 1 and self._stored_voter_sets() == self._voter_sets:
             self._store_voter_sets(self._voter_sets[-1:])  # both sets count now, so the former may be dropped
             return
-        incomplete = len(self._voter_sets[-1]) < len(self._candidate_hosts)  # no host takes over until a witness is up
-        due = incomplete or now >= self._voter_sets_changed + VOTERS_S or self._chosen_from != self._candidate_hosts
+        lacks_witness = len(self._voter_sets[-1]) < len(self._candidate_hosts)  # of two candidates none takes over then
+        due = lacks_witness or now >= self._voter_sets_changed + VOTERS_S or self._chosen_from != self._candidate_hosts
         if due and len(self._voter_sets) == 1 and (self._stored_voter_sets() or self._voter_sets) == self._voter_sets:
             self._voter_sets_changed, self._chosen_from = now, self._candidate_hosts
             current = self._voter_sets[0]
