@@ -14,10 +14,9 @@ from pathlib import Path
 
 from gridengine.files.incarnation import incarnation
 from gridengine.protocols.task_file import CONFIG, PRIVATE_CONFIG, TaskFileError
-from gridengine.usage.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
+from gridengine.usage.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, HOST_REBOOTED, SHEPHERD_ERROR
 from shepherd import containment, preparation, process_tree, task_files
 from shepherd.config import read_config
-from shepherd.host_end import HOST_REBOOTED
 from shepherd.identity import IdentityError, owner
 from shepherd.usage import JobUsage
 

@@ -12,12 +12,11 @@ import signal
 import time
 from pathlib import Path
 
+from gridengine.usage.failed import HOST_REBOOTED
 from shepherd.control import Control
 from shepherd.outcome import Ended
 from shepherd.task_files import stamped
 
-#: reason of a job that was lost with its host, for people
-HOST_REBOOTED = "the host was rebooted while the job ran"
 #: a shutdown ends processes by SIGTERM, and by SIGKILL after 90 s by default. Source: systemd-system.conf(5)
 #: DefaultTimeoutStopSec.
 _GRACE_S = 120.0

@@ -24,11 +24,12 @@ from daemons.execd.task_config import pe_hostfile, task_config
 from daemons.execd.task_record import TaskRecord, read_record, read_record_at_end, write_record
 from gridengine.errors import GridEngineError, plain_fault
 from gridengine.files.durable import write_new
+from gridengine.files.incarnation import is_of_earlier_boot
 from gridengine.protocols import task_file
 from gridengine.protocols.delivery import Ended, Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Usage
-from gridengine.usage.failed import BEFORE_CONFIG, EARLY
+from gridengine.usage.failed import BEFORE_CONFIG, EARLY, HOST_CRASHED, HOST_REBOOTED, with_reason
 from gridengine.usage.reserved_usage import Allocation, reserved
 from gridengine.values.task_key import TaskKey
 
@@ -118,9 +119,20 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
     except FileNotFoundError:
         return None
     try:
-        return msgspec.convert({**_decode_ended(data), "type": "ended", "key": key}, Ended, strict=False)
+        record = _decode_ended(data)
+        ended = msgspec.convert({**record, "type": "ended", "key": key}, Ended, strict=False)
     except msgspec.MsgspecError as error:
         return Ended(key, failed=EARLY, reason=f"cannot read {directory / 'exit'}: {error}")
+    if ended.failed == HOST_CRASHED and _is_of_earlier_boot(record):
+        # while a host goes down systemd may answer its shepherds too late, which then know of the signal alone
+        ended = msgspec.structs.replace(ended, reason=with_reason(ended.reason, HOST_REBOOTED))
+    return ended
+
+
+def _is_of_earlier_boot(record: dict[str, object]) -> bool:
+    """Whether the host was booted after the start of the task that has this record of its end."""
+    known = record.get(task_file.EXECD)
+    return isinstance(known, dict) and is_of_earlier_boot(str(known.get("incarnation", "")))
 
 
 def read_allocation(directory: Path) -> Allocation:

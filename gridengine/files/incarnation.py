@@ -13,3 +13,8 @@ def incarnation() -> str:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
     return f"{boot}-{started}"
+
+
+def is_of_earlier_boot(known: str) -> bool:
+    """Whether an incarnation is of an earlier boot of this host. A container that was started again is not."""
+    return bool(known) and known.rpartition("-")[0] != incarnation().rpartition("-")[0]

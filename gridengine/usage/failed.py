@@ -23,6 +23,8 @@ SHEPHERD_ERROR = 18
 #: the shepherd left no `exit`: its host crashed
 HOST_CRASHED = 19
 ERROR_FILE = 20
+#: reason of a task that was lost with its host, for people
+HOST_REBOOTED = "the host was rebooted while the job ran"
 #: the host no longer knows the task: it was booted, or its spool was lost
 LOST = 21
 #: the job was checkpointed and ended, so that it can go on elsewhere (CK-4)
@@ -90,6 +92,11 @@ def stamped(text: str, at: float, uid: int, pid: int) -> str:
     """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O): time, user and process of the
     failure."""
     return f"{time.strftime(_DATE, time.localtime(at))} [{uid}:{pid}]: {text}"
+
+
+def with_reason(stamped_reason: str, text: str) -> str:
+    """The text with the stamp of another reason of the same failure."""
+    return stamped_reason.removesuffix(plain_reason(stamped_reason)) + text
 
 
 def plain_reason(reason: str) -> str:

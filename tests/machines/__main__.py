@@ -9,8 +9,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 from tests.machines.bed import FailedStepError
+from tests.machines.cell import delete_all
 from tests.machines.steps import STEPS
 
 
@@ -30,6 +32,8 @@ def main(chosen: list[str]) -> int:
         except (FailedStepError, subprocess.TimeoutExpired) as fault:
             failed.append(name)
             print(f"{name}: FAILED after {time.monotonic() - begin:.0f} s: {fault}", flush=True)
+            with suppress(FailedStepError, subprocess.TimeoutExpired):
+                delete_all()
         else:
             print(f"{name}: ok, {time.monotonic() - begin:.0f} s", flush=True)
     print(f"failed: {' '.join(failed)}" if failed else "all steps passed")

@@ -38,6 +38,11 @@ def delete(*jobs: str) -> None:
     eventually(f"jobs {jobs} are deleted", lambda: not any(map(state_of, jobs)))
 
 
+def delete_all() -> None:
+    """Delete all jobs, such as those that a failed step has left; forget them where their host does not answer."""
+    try_on(MASTER, "qdel -f -u '*'")
+
+
 def record(job: str) -> dict[str, str]:
     """The last accounting record of a job; {} while there is none."""
     lines = [line.split(None, 1) for line in try_on(MASTER, f"qacct -j {job}").splitlines()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shutil
@@ -14,6 +15,7 @@ from daemons.execd.accounts import find_account
 from daemons.execd.active_jobs import (
     create,
     read_allocation,
+    read_end,
     read_holder,
     read_tasks,
     remove,
@@ -26,6 +28,7 @@ from daemons.execd.cgroups import HostCgroups
 from daemons.execd.resource_assignment import AssignedResources
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_config import task_config
+from gridengine.files import incarnation
 from gridengine.protocols.delivery import Origin, Start
 from gridengine.protocols.task_file import decode
 from gridengine.state.jobs import Confinement, Grant
@@ -100,6 +103,29 @@ def test_a_task_that_has_ended_is_known_by_its_end_where_its_own_file_was_lost(
     (directory / record).write_text('{"failed": 0, "task": "7.1", "execd": {"key": [7, 1, 2], "submitted": 5.0}}')
     assert read_tasks(site)[key].submitted == 5.0
     assert reserved_usage(directory, 5.0) == {}
+
+
+SIGNALLED = "11/28/2026 16:36:01 [0:638]: its shepherd got SIGTERM, too, of process 1: a container or session ended"
+
+
+@pytest.mark.statement("EX-10")
+@pytest.mark.parametrize(
+    ("failed", "began_in", "reason"),
+    [
+        (19, "boot-1-7", "11/28/2026 16:36:01 [0:638]: the host was rebooted while the job ran"),
+        (19, "boot-2-7", SIGNALLED),  # the container was started again, on a host that was not rebooted
+        (19, "", SIGNALLED),
+        (100, "boot-1-7", SIGNALLED),
+    ],
+)
+def test_a_task_that_ended_with_its_surroundings_was_lost_in_a_reboot_if_the_host_was_booted_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: int, began_in: str, reason: str
+) -> None:
+    monkeypatch.setattr(incarnation, "incarnation", lambda: "boot-2-8")
+    record = {"failed": failed, "exit_status": 143, "reason": SIGNALLED, "execd": {"incarnation": began_in}}
+    (tmp_path / "exit").write_text(json.dumps(record))
+    ended = read_end(TaskKey(7, 1, 1), tmp_path)
+    assert ended is not None and (ended.failed, ended.exit_status, ended.reason) == (failed, 143, reason)
 
 
 @pytest.mark.statement("EX-9", "EX-18")
