@@ -23,7 +23,8 @@ _GRACE_S = 120.0
 #: of the signals that end processes of a host that goes down, as a job dies of them and as a shell reports them
 _SIGNALS = (signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
 _STATUSES = frozenset(128 + number for number in _SIGNALS)
-_ANSWER_S = 5.0
+#: systemd stops units meanwhile, on a host that may be slow; it kills what remains after 90 s
+_ANSWER_S = 20.0
 _SHUTDOWN = "systemd-shutdown"
 _NAME_CHARACTERS = 15
 """Of a process's name that the kernel keeps."""
@@ -43,11 +44,13 @@ class HostEnd:
 
     def reason(self, ended: Ended) -> str:
         """The reason why a process of the task was lost with its surroundings, stamped; "" if its end is its own: by itself, by
-        another signal, by this shepherd, or while nothing else ends. May ask systemd, for up to 5 s."""
+        another signal, by this shepherd, or while nothing else ends. May ask systemd, for up to 20 s."""
         if self._control.end_reason or ended.reason or ended.exit_status not in _STATUSES:
             return ""
         if is_shutting_down():
             return stamped(HOST_REBOOTED)
+        if signal.SIGTERM in signal.sigpending():  # the job got it first
+            self.note(signal.sigwaitinfo({signal.SIGTERM}))
         if time.monotonic() - self._asked_at < _GRACE_S:
             return stamped(f"its shepherd got SIGTERM, too, of process {self._sender}: a container or session ended")
         return ""

@@ -54,6 +54,16 @@ def test_a_job_that_dies_with_a_sigterm_to_its_shepherd_was_lost(played_run: Pla
     assert ("container or session" in record["reason"]) == (failed == 19)
 
 
+@pytest.mark.statement("EX-10")
+@pytest.mark.parametrize(("pending", "failed"), [({signal.SIGTERM}, 19), (set(), 100)])
+def test_a_job_that_gets_its_sigterm_before_its_shepherd_was_lost(
+    played_run: PlayedRun, monkeypatch: pytest.MonkeyPatch, pending: set[int], failed: int
+) -> None:
+    monkeypatch.setattr(signal, "sigpending", lambda: pending)
+    record = played_run.run(played_run.end(signal.SIGTERM), lambda: signal.SIGTERM)
+    assert record["failed"] == failed
+
+
 @pytest.mark.statement("EX-10", "EX-3")
 def test_a_prolog_that_dies_in_a_shutdown_is_no_fault_of_the_queue(played_run: PlayedRun) -> None:
     played_run.is_shutting_down = True
