@@ -33,6 +33,7 @@
 #   make bench-task-lists      measure the commands of a task list (qsub -tasks)
 #   make bench-api             measure the Python interface on a cell of its own
 #   make scale HOSTS=10000 JOBS=1000000   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
+#   make scale RATE=1000       the highest rate of one-second tasks that such a cell holds, tried from this rate on
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the accounting database, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and check the results (root)
@@ -97,8 +98,8 @@ check: lint types
 PARTS := aside core hosts later web admin torture jobs
 ASIDE := shepherd dbwriter execd api clients drmaa
 LATER := crashes runtime $(foreach name,backup guides lost_spool upgrade,test_$(name).py) qmaster test_reservation_life.py
-JOBS := $(foreach name,checkpointing configuration interactive jobs load_values log remote_methods,test_$(name).py)
-APART := $(ASIDE) $(LATER) $(JOBS) admin web
+TESTS_OF_JOBS := $(foreach name,checkpointing configuration interactive jobs load_values log remote_methods,test_$(name).py)
+APART := $(ASIDE) $(LATER) $(TESTS_OF_JOBS) admin web
 QUIET_TESTS = $(PYTEST) -p no:cacheprovider
 
 test: lint
@@ -124,7 +125,7 @@ test-later:
 	@$(QUIET_TESTS) $(LATER:%=tests/integration/%) >build/$@.log 2>&1
 
 test-jobs:
-	@$(QUIET_TESTS) $(JOBS:%=tests/integration/%) >build/$@.log 2>&1
+	@$(QUIET_TESTS) $(TESTS_OF_JOBS:%=tests/integration/%) >build/$@.log 2>&1
 
 test-admin test-web: test-%:
 	@$(QUIET_TESTS) tests/integration/$* >build/$@.log 2>&1
@@ -259,9 +260,11 @@ bench-peers: setup install
 bench-api: setup
 	@$(BIN)/python -m bench.api
 
+# 10,000 hosts, unless the command line names another number
 scale: setup
 	@mkdir -p build
-	@$(BIN)/python -m bench.scale --hosts "$(HOSTS)" --jobs "$(or $(JOBS),1000000)" --json build/scale.json
+	@$(BIN)/python -m bench.scale$(if $(RATE),.rate --rate "$(RATE)" --pending, --jobs) "$(or $(JOBS),$(if $(RATE),100000,1000000))" \
+	  --hosts "$(if $(filter file,$(origin HOSTS)),10000,$(HOSTS))" --json build/scale.json
 
 bench-web: setup
 	@$(BIN)/python -m bench.pages

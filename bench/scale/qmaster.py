@@ -19,12 +19,14 @@ import msgspec
 from msgspec import structs
 
 from bench.scale.calls import Handler, Link
+from bench.scale.parts import Sampler
 from bench.scale.requests import CATEGORIES, job
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.master import DAEMON, Master
 from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.transaction import Transaction
 from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
 from gridengine.protocols.gdi.requests import Caller, decode_request
 from gridengine.state.jobs import Job
@@ -66,12 +68,24 @@ class SimulatedCell:
             self.master.compact()
         tune_collection_for_service()
         self.service = Service(self.master, IdleCallbacks(cycle=self._cycle, deliver=self._deliver))
+        self._sampler, self._ended_tasks = Sampler(), 0
+        self.master.subscribers.append(self._count_ends)
+
+    def _count_ends(self, transaction: Transaction) -> None:
+        self._ended_tasks += len(transaction.accounting)
+
+    async def _sample(self, begin: bool) -> dict[str, float]:
+        """Begin to sample the work of this process, or end it: the share of each part."""
+        if begin:
+            self._sampler.begin()
+            return {}
+        return self._sampler.end()
 
     async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         name = (await reader.readline()).decode().strip()
         handlers: dict[str, Handler] = {
             "report": self.service.reports, "stop": self._stop, "busy": self._busy,
-            "fill": self._fill, "snapshot": self._snapshot,
+            "fill": self._fill, "snapshot": self._snapshot, "sample": self._sample,
         }
         link = self._links[name] = Link(reader, writer, handlers)
         await link.run()
@@ -98,7 +112,7 @@ class SimulatedCell:
         return acknowledgements
 
     async def _stop(self) -> bool:
-        self._ended.set()
+        self._stopped.set()
         return True
 
     async def _busy(self) -> dict[str, Any]:
@@ -108,15 +122,18 @@ class SimulatedCell:
         return {
             "jobs": len(state.jobs), "running": running, "revision": state.revision, "prioritised": len(state.priorities),
             "cycles": sum(self.service._measures.cycle.counts), "cycle_s": self.service._measures.cycle.seconds,
-            "up": sum(host.up for host in state.hosts.values()),
+            "up": sum(host.up for host in state.hosts.values()), "ended": self._ended_tasks,
         }
 
-    async def _fill(self, jobs: int) -> bool:
-        """Submit jobs as the real `submit` makes them, a hundred to a transaction; other clients are served in between."""
+    async def _fill(self, jobs: int, categories: int = CATEGORIES, requests: list[str] | None = None) -> bool:
+        """Submit jobs as the real `submit` makes them, a hundred to a transaction; other clients are served in between.
+        `requests`: what each of them requests in addition."""
         caller = Caller("alice", 1001, "users", 100, MASTER)
         made: list[Job] = []
-        for number in range(CATEGORIES):
-            request = decode_request("submit", msgspec.json.encode(job(number)))
+        for number in range(categories):
+            body = job(number)
+            body["hard"] += requests or []
+            request = decode_request("submit", msgspec.json.encode(body))
             event = self.master.decide("submit", request, caller).events[-1]
             assert isinstance(event, JobSubmitted)
             made.append(event.job)
@@ -124,7 +141,7 @@ class SimulatedCell:
         for begin in range(0, jobs, _A_COMMIT):
             first, now = self.master.state.next_job_id, self.master.world().now
             copies = [
-                structs.replace(made[(begin + offset) % CATEGORIES], id=first + offset, submit_time=now)
+                structs.replace(made[(begin + offset) % categories], id=first + offset, submit_time=now)
                 for offset in range(min(_A_COMMIT, jobs - begin))
             ]
             payloads = {copy.id: payload for copy in copies}
@@ -145,13 +162,13 @@ class SimulatedCell:
         return {**found, "parts_seconds": round(time.perf_counter() - began, 3), "parts_mb": sum(map(len, parts)) // 2**20}
 
     async def run(self, began: float) -> None:
-        self._ended = asyncio.Event()
+        self._stopped = asyncio.Event()
         await self.service.start(self._directory / "run" / "gdi.sock", MASTER, lambda _: "")
         socket = self._directory / "run" / "calls.sock"
         socket.unlink(missing_ok=True)
         server = await asyncio.start_unix_server(self._linked, socket, limit=2**26)
         print(json.dumps({"read_s": round(self.read_s, 2), "ready_s": round(time.perf_counter() - began, 2)}), flush=True)
-        await self._ended.wait()
+        await self._stopped.wait()
         server.close()
         began = time.perf_counter()
         await self.service.stop()

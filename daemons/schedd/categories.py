@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from daemons.schedd.candidate_heap import CandidateHeap, HeapEntry
+from daemons.schedd.candidate_heap import CandidateHeap, HeapEntry, Needs
 from daemons.schedd.instance_table import InstanceGroup, InstanceRow, InstanceTable
 from daemons.schedd.queue_order import site_order
 from gridengine.placement.config_snapshot import PlacementConfig
@@ -45,7 +45,7 @@ class Category:
 
     __slots__ = (
         "instance_table", "config_snapshot", "request", "candidate_heap", "is_blocked", "urgency", "reserves",
-        "_shared", "_missing", "_cluster_limited", "_claim", "_blocked_by_quotas",
+        "_is_common", "_is_own", "_missing", "_cluster_limited", "_claim", "_blocked_by_quotas",
     )
 
     def __init__(
@@ -66,7 +66,7 @@ class Category:
         self._claim = claim_of(config_snapshot, self.request)
         self._blocked_by_quotas: list[InstanceRow] = []
         self._missing: dict[tuple[int, int], list[Demand]] = {}
-        self._shared = False
+        self._is_common, self._is_own = False, True
         self.candidate_heap = self._find_candidate_heap(candidate_heaps)
 
     def _find_candidate_heap(self, candidate_heaps: dict[CandidateHeapKey, CandidateHeap]) -> CandidateHeap:
@@ -82,8 +82,24 @@ class Category:
         if soft or request.hosts or request.hard_queues is not None:
             suiting = {name: row for name, row in common.rows.items() if self._instance_suits(row)}
             return CandidateHeap(suiting, instance_table.rank, self._violations if soft else None)
-        self._shared = True
+        self._is_common, self._is_own = True, False
         return common
+
+    def _part_from_common_heap(self) -> None:
+        """Continue with a heap that has no more than the candidates that this category can use."""
+        self._is_common = False
+        if self._claim is not None:
+            self._is_own, self.candidate_heap = True, self.candidate_heap.copy()
+        else:
+            self.candidate_heap = self.candidate_heap.for_needs(self._needs())
+
+    def _needs(self) -> Needs:
+        """What `has_capacity` depends on: amounts of consumables and requests for load values, but not limits such as h_rt, on
+        which queues have decided; the run time, where something may be reserved ahead or be closed later."""
+        config_snapshot, decided = self.config_snapshot, self.instance_table.decided
+        is_timed = config_snapshot.scheduler.max_reservation > 0 or bool(config_snapshot.state.reservations)
+        open_demands = [each for each in self.request.hard if each.entry.is_consumable or each.name not in decided]
+        return (self.request.duration if is_timed else 0.0, *((demand.name, demand.text) for demand in open_demands))
 
     def _suiting_kinds(self) -> CandidateHeapKey:
         """Examine each queue once, and each kind of hosts in it."""
@@ -112,13 +128,13 @@ class Category:
         return soft_violations(self.config_snapshot, Ledger(self.config_snapshot.state), self.request, row.name)
 
     def add_candidates(self, rows: Iterable[InstanceRow]) -> None:
-        """Add rows that may have capacity now; only for a category with its own heap."""
-        if not self._shared and self.candidate_heap.add_candidates(rows):
+        """Add rows that may have capacity now; a heap that is shared has them already."""
+        if self.candidate_heap.add_candidates(rows) if self._is_own else not self._is_common and self.candidate_heap.heap:
             self.is_blocked = False
 
     def reorder(self, rows: Iterable[InstanceRow]) -> None:
-        """Update rows whose rank has improved; only for a category with its own heap."""
-        if not self._shared:
+        """Update rows whose rank has improved; a heap that is shared has them already."""
+        if self._is_own:
             self.candidate_heap.add_candidates(rows)
 
     def unblock(self) -> None:
@@ -149,15 +165,15 @@ class Category:
             return []
         for row in self.candidate_heap.best():
             if claim is not None and not claim.free_slots(ledger, self.request, claim.buckets(row.name)):
-                self._blocked_by_quotas += () if self._shared else (row,)
+                self._blocked_by_quotas += () if self._is_common else (row,)
             elif self.has_capacity(row, ledger):
                 return [Grant(row.name, 1)]
-            if self._shared:
+            if self._is_common:
                 break
             self.candidate_heap.drop()
         else:
             return []
-        self.candidate_heap, self._shared = self.candidate_heap.copy(), False
+        self._part_from_common_heap()
         return self._place_serial(ledger)
 
     def has_capacity(self, row: InstanceRow, ledger: Ledger) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from daemons.schedd.load_formula import CompiledFormula
 from gridengine.placement.calendar_windows import CalendarWindows
-from gridengine.placement.config_snapshot import Capacity, PlacementConfig
+from gridengine.placement.config_snapshot import QUEUE_ATTRIBUTES, Capacity, PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.natural_order import natural_order
 from gridengine.placement.obstacles import obstacle
@@ -75,6 +75,7 @@ class InstanceGroup(NamedTuple):
 class InstanceTable:
     """All rows. `by_seq_no`: queue_sort_method is seqno. `adjustments`: job_load_adjustments.
 
+    decided: queue attributes of which no host reports a value, so that the configuration alone decides on a request for one.
     thresholds: names of the instances with suspend thresholds. has_calendars: at least one instance has a calendar.
     `windows`: the calendars of the cycle if it makes reservations, else None.
     """
@@ -91,6 +92,8 @@ class InstanceTable:
         self.thresholds: list[str] = []
         self.has_calendars = False
         self.windows: CalendarWindows | None = None
+        reported = {name for host in config_snapshot.state.hosts.values() for name in host.load}
+        self.decided = frozenset(QUEUE_ATTRIBUTES) - reported
         groups: dict[tuple[str, int], InstanceGroup] = {}
         state = config_snapshot.state
         for index, name in enumerate(sorted(state.instances, key=natural_order)):

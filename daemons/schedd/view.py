@@ -64,6 +64,8 @@ class View:
         self.job_groups.note(affected.written)
         self._released = self._released or affected.released
         for host, values in affected.heard.items():
+            if not self.instance_table.decided.isdisjoint(values):
+                self._stale = True
             if host == GLOBAL:
                 self.changed.update(self.instance_table.hosts)
             elif not self._demanded.isdisjoint(values):
@@ -168,3 +170,6 @@ class View:
         if len(self.categories) > 2 * (len(used) + len(self._of_job)) + 1000:
             used |= {id(category) for _, category in self._of_job.values()}
             self.categories = {key: category for key, category in self.categories.items() if id(category) in used}
+            in_use = {id(category.candidate_heap) for category in self.categories.values() if isinstance(category, Category)}
+            for candidate_heap in self.candidate_heaps.values():
+                candidate_heap.forget_copies(in_use)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from daemons.schedd.candidate_heap import CandidateHeap
 from daemons.schedd.cycle import schedule
 from daemons.schedd.view import View
 from gridengine.placement.config_snapshot import PlacementConfig
@@ -45,12 +46,14 @@ JOBS = st.fixed_dictionaries(
         "hard": st.sampled_from(
             [{}, {"gpu": "1"}, {"gpu": "2"}, {"lic": "1"}, {"gpu": "1", "lic": "2"}, {"ex": "TRUE"}, {"arch": "sol*"}]
             + [{"mem_free": "6G"}, {"once": "1"}, {"site": "a*"}, {"h_rt": "100"}, {"hostname": "h1"}]
+            + [{"h_rt": "10", "mem_free": "6G"}, {"h_rt": "90", "mem_free": "6G"}, {"h_rt": "20", "gpu": "2"}, {"s_rt": "5"}]
         ),
         "soft": st.sampled_from([{"hostname": "h2"}, {"arch": "sol*"}]),
         "hard_queues": st.sampled_from([("b.q",), ("*@h2",), ("*@@grp",)]),
         "array": st.sampled_from(["1-3", "1-8:2"]),
         "priority": st.integers(-5, 5),
         "now": st.booleans(),
+        "reserve": st.booleans(),
         "owner": st.sampled_from(["alice", "bob"]),
         "parallel": st.sampled_from([("mpi", "2-5"), ("smp", "2"), ("make", "4"), ("two", "2-6"), ("m*", "1-3")]),
     },
@@ -69,6 +72,8 @@ ACTIONS = st.lists(
         st.tuples(st.just("requeue"), st.integers(0, 50)),
         st.tuples(st.just("load"), st.tuples(st.sampled_from(["h1", "h2", "h3"]), st.floats(0, 2), st.integers(0, 9))),
         st.tuples(st.just("arch"), st.tuples(st.sampled_from(["h1", "h2", "h3"]), st.sampled_from(["sol-x", "lx-y"]))),
+        st.tuples(st.just("limit"), st.tuples(st.sampled_from(["h1", "h2", "h3"]), st.sampled_from(["15", "95"]))),
+        st.tuples(st.just("reservations"), st.sampled_from([0, 2])),
         st.tuples(st.just("lost"), st.sampled_from(["h1", "h2", "h3"])),
         st.tuples(st.just("flag"), st.tuples(st.sampled_from(["all.q@h1", "b.q@h2"]), st.booleans())),
         st.tuples(st.just("slots"), st.integers(0, 5)),
@@ -129,6 +134,10 @@ def perform(cluster: Cluster, action: str, value: Any) -> None:
         cluster.heard(host, np_load_avg=f"{load:.6f}", mem_free=f"{free}G")
     elif action == "arch":
         cluster.heard(value[0], arch=value[1])
+    elif action == "limit":  # of a load sensor with the name of a queue's attribute
+        cluster.heard(value[0], h_rt=value[1], s_rt=value[1])
+    elif action == "reservations":
+        cluster.change("scheduler", "", max_reservation=str(value))
     elif action == "lost":
         cluster.apply(HostLost(value, cluster.now))
     elif action == "flag":
@@ -248,6 +257,9 @@ def test_the_cache_changes_nothing(actions: list[tuple[str, Any]]) -> None:
         with patch("daemons.schedd.survey._survey_groups", return_value=None):
             by_all = schedule(View(cluster.state), cluster.now)
         assert (kept.starts, kept.give_up, kept.priorities) == (by_all.starts, by_all.give_up, by_all.priorities)
+        with patch.object(CandidateHeap, "for_needs", lambda heap, _: heap.copy()):
+            apart = schedule(View(cluster.state), cluster.now)
+        assert (kept.starts, kept.give_up) == (apart.starts, apart.give_up)
         cluster.cycle()
 
 

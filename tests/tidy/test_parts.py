@@ -9,7 +9,7 @@ from tests.tidy.sources import ROOT
 
 def test_hosts_of_the_test_bed_are_used_by_one_part() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    others = " ".join(re.findall(r"^(?:ASIDE|LATER|JOBS|APART) := (.*)$", makefile, re.MULTILINE))
+    others = " ".join(re.findall(r"^(?:ASIDE|LATER|TESTS_OF_JOBS|APART) := (.*)$", makefile, re.MULTILINE))
     names, tests = re.findall(r"\w+", others), ROOT / "tests" / "integration"
     places = [place for name in names if (place := tests / name).is_dir()]
     files = [file for name in names if (file := tests / f"test_{name.removeprefix('test_')}.py").is_file()]

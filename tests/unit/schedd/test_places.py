@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from daemons.schedd.categories import Category
+from gridengine.state.jobs import Grant
 from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.reservation import ReservationGranted
+from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster
 
 
@@ -163,3 +166,84 @@ def test_a_load_value_of_the_whole_cluster_brings_waiting_jobs_back() -> None:
     cluster.heard("global", weather="sun")
     cluster.cycle()
     assert cluster.runs(job)
+
+
+ENDED_AT = NOW + 7200
+
+
+@pytest.mark.statement("CX-62", "CX-64")
+@pytest.mark.parametrize("hears_first", [True, False])
+@pytest.mark.parametrize(
+    ("load", "in_vain", "fitting"),
+    [
+        ({"arch": "sol-x86"}, {"mem_free": "90G"}, {"arch": "sol*"}),
+        ({"mem_free": "10G"}, {"mem_free": "90G"}, {"mem_free": "9G"}),
+        ({"h_rt": "100"}, {"h_rt": "200"}, {"h_rt": "90"}),
+    ],
+)
+def test_a_place_that_one_category_cannot_use_remains_for_another(
+    load: dict[str, str], in_vain: dict[str, str], fitting: dict[str, str], hears_first: bool
+) -> None:
+    """Load values, also one with the name of a queue's limit, heard before or after the categories are known."""
+    cluster = Cluster(2)
+    jobs = [cluster.submit(hard=hard) for hard in (in_vain, fitting)]
+    cluster.heard("h1", **{name: "5" for name in load if name == "h_rt"})
+    if not hears_first:
+        cluster.heard("h2", **{name: "5" for name in load if name == "h_rt"})
+        assert cluster.cycle().starts == []
+    cluster.heard("h2", **load)
+    cluster.cycle()
+    assert [place(cluster, job) for job in jobs] == ["", "all.q@h2"]
+
+
+@pytest.mark.statement("CX-37", "CX-62")
+@pytest.mark.parametrize("name", ["gpu", "h_vmem"])
+def test_a_place_with_too_little_for_one_category_remains_for_another(name: str) -> None:
+    """Also where the consumable has the name of a queue's limit."""
+    cluster = Cluster(2)
+    cluster.complex(f"{name} INT <= YES YES 0 0")
+    for host in ("h1", "h2"):
+        cluster.values(host, f"{name}=2")
+    jobs = [cluster.submit(hard={name: amount}) for amount in ("2", "1", "2", "1")]
+    cluster.cycle()
+    assert [place(cluster, job) for job in jobs] == ["all.q@h1", "all.q@h2", "", "all.q@h2"]
+
+
+@pytest.mark.statement("AR-92", "CX-62")
+def test_a_place_reserved_too_soon_for_one_category_remains_for_another() -> None:
+    cluster = Cluster(2, slots=1)
+    for number, start in ((1, NOW + 30), (2, NOW + 300)):
+        granted = [Grant(f"all.q@h{number}", 1)]
+        cluster.apply(ReservationGranted(AdvanceReservation(number, "bob", "users", NOW, start, ENDED_AT, granted=granted)))
+    jobs = [cluster.submit(hard={"h_rt": seconds}) for seconds in ("1000", "50")]
+    cluster.cycle()
+    assert [place(cluster, job) for job in jobs] == ["", "all.q@h2"]
+
+
+@pytest.mark.statement("CA-8", "CX-62")
+def test_a_place_that_closes_too_soon_for_one_category_remains_for_another() -> None:
+    cluster = Cluster(2)
+    cluster.change("scheduler", "", max_reservation="5")
+    cluster.add("calendar", "early", week="mon-sun=9-10=off")  # NOW is 08:00
+    cluster.add("calendar", "late", week="mon-sun=10-11=off")
+    cluster.queue("all.q", calendar="early,[h2=late]")
+    jobs = [cluster.submit(hard={"h_rt": seconds}) for seconds in ("9000", "5400")]
+    cluster.cycle()
+    assert [place(cluster, job) for job in jobs] == ["", "all.q@h2"]
+
+
+@pytest.mark.statement("CX-62", "CX-65")
+def test_categories_that_differ_in_what_queues_decide_examine_a_host_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs with run times of their own, as users write them, that wait for the same load value."""
+    cluster = Cluster(4)
+    for seconds in range(100, 130):
+        cluster.submit(hard={"arch": "nosuch", "h_rt": str(seconds)})
+    cluster.submit(hard={"arch": "other", "h_rt": "100"})
+    cluster.cycle()
+    examined: list[str] = []
+    suits = Category.load_suits
+    monkeypatch.setattr(Category, "load_suits", lambda self, row, ledger: examined.append(row.name) or suits(self, row, ledger))
+    cluster.heard("h2", mem_free="5G")
+    assert cluster.cycle().starts == [] and examined == ["all.q@h2"] * 2
+    cluster.heard("h2", arch="nosuch")
+    assert len(cluster.cycle().starts) == 4

@@ -113,3 +113,16 @@ def test_a_changed_configuration_makes_new_categories() -> None:
     cluster.values("h1", "tag=b")
     cluster.cycle()
     assert cluster.runs(job)
+
+
+def test_copies_of_pools_go_with_their_categories() -> None:
+    cluster = Cluster(2)
+    jobs = [cluster.submit(hard={"mem_free": f"{number}G"}) for number in range(100, 1300)]
+    cluster.cycle()
+    assert cluster.view is not None
+    [common] = cluster.view.candidate_heaps.values()
+    assert len(common.by_needs) == len(jobs)
+    for job in jobs[1:]:
+        cluster.apply_deletion(job)
+    cluster.cycle()
+    assert list(common.by_needs) == [(0.0, ("mem_free", "100G"))]
