@@ -30,7 +30,7 @@
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with years of accounting records, and measure qacct
 #   make bench-peers           measure this system beside Grid Engine 8.1.9 and Slurm, as Debian packages them, in one run (root)
-#   make bench-task-lists      measure the commands of a task list (qsub -tasks)
+#   make bench-task-lists      measure the commands of a task list (qsub -tasks), beside HyperQueue
 #   make bench-api             measure the Python interface on a cell of its own
 #   make scale HOSTS=10000 JOBS=1000000   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
 #   make scale RATE=1000       the highest rate of one-second tasks that such a cell holds, tried from this rate on
@@ -245,8 +245,11 @@ bench: setup
 	@$(BIN)/python -m bench.placements
 	@$(BIN)/python -m bench.measure build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
 
-bench-task-lists: setup
-	@$(BIN)/python -m bench.task_lists
+build/hyperqueue/bin/python:
+	@$(PYTHON) -m venv $(@D)/.. && $(@D)/$(PIP) install -q --disable-pip-version-check "hyperqueue==0.27.0"
+
+bench-task-lists: setup build/hyperqueue/bin/python
+	@$(BIN)/python -m bench.task_lists --hyperqueue build/hyperqueue/bin/python
 
 bench-accounting: setup
 	@$(BIN)/python -m bench.accounting build/cell.env --records "$(or $(RECORDS),10000000)"

@@ -1,10 +1,11 @@
 """Measures task lists: lines of /bin/true a second, and the processor time of a line beyond that of the process itself.
 
-    python -m bench.task_lists [--lines 100000] [--rounds 5] [--slots 2]
+    python -m bench.task_lists [--lines 100000] [--rounds 5] [--slots 2] [--hyperqueue PYTHON]
 
 Each round runs the installed `qtasks run` on a list, without a cell, and beside it the floor: a loop that starts as many
-processes of /bin/true by posix_spawn, as many at a time, and does nothing else. Figures are medians of the rounds. Processor
-time is that of the runner and of all its processes, as wait4(2) reports it.
+processes of /bin/true by posix_spawn, as many at a time, and does nothing else. With a Python that has the package hyperqueue,
+HyperQueue's server with one worker does a tenth of the lines, without output. Figures are medians of the rounds. Processor time
+is that of the runner and of all its processes, as wait4(2) reports it; its start and end count.
 """
 
 from __future__ import annotations
@@ -34,12 +35,22 @@ while ended < count:
     os.wait()
     ended += 1
 """
+_HYPERQUEUE = """
+import sys
+from hyperqueue import Job, LocalCluster
+from hyperqueue.cluster import WorkerConfig
+with LocalCluster(worker_config=WorkerConfig(cores=int(sys.argv[2]))) as cluster:
+    client, job = cluster.client(), Job()
+    for _ in range(int(sys.argv[1])):
+        job.program([sys.argv[3]], stdout=None, stderr=None)
+    client.wait_for_jobs([client.submit(job)])
+"""
 
 
 def seconds_of(command: list[str], environment: dict[str, str], directory: Path) -> tuple[float, float]:
     """Duration and processor time of a process with all its children."""
     begin = time.monotonic()
-    process = subprocess.Popen(command, env=environment, cwd=directory, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     duration = time.monotonic() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -61,21 +72,36 @@ def round_of(lines: int, slots: int, number: int) -> tuple[tuple[float, float], 
         return listed, floor
 
 
+def hyperqueue_of(python: str, lines: int, slots: int) -> tuple[float, float]:
+    """Lines a second, and ms of processor time a line, of HyperQueue."""
+    with tempfile.TemporaryDirectory() as name:
+        command = [python, "-c", _HYPERQUEUE, str(lines), str(slots), COMMAND]
+        duration, spent = seconds_of(command, dict(os.environ), Path(name))
+    return lines / duration, spent / lines * 1000
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--hyperqueue", metavar="PYTHON")
     for option, default in (("--lines", 100_000), ("--rounds", 5), ("--slots", 2)):
         parser.add_argument(option, type=int, default=default)
     given = parser.parse_args()
-    rows = []
+    rows, others = [], []
     for number in range(1, given.rounds + 1):
         listed, floor = round_of(given.lines, given.slots, number)
         rate, floor_rate = given.lines / listed[0], given.lines / floor[0]
         spent, floor_spent = (each[1] / given.lines * 1000 for each in (listed, floor))
         rows.append((rate, floor_rate, spent, floor_spent, spent - floor_spent, (listed[0] - floor[0]) / given.lines * 1000))
         print("round {}: {:7.0f} lines/s, floor {:7.0f}; processor {:.3f} ms a line, floor {:.3f}".format(number, *rows[-1][:4]))
+        if given.hyperqueue:
+            others.append(hyperqueue_of(given.hyperqueue, max(1, given.lines // 10), given.slots))
+            print("         HyperQueue {:.0f} lines/s; processor {:.3f} ms a line".format(*others[-1]))
     medians = [statistics.median(column) for column in zip(*rows, strict=True)]
     form = "medians: {:.0f} lines/s, floor {:.0f}; processor {:.3f} ms a line, floor {:.3f}, beyond {:.3f}; by the clock {:.3f}"
     print(form.format(*medians))
+    if others:
+        medians = [statistics.median(column) for column in zip(*others, strict=True)]
+        print("HyperQueue: {:.0f} lines/s; processor {:.3f} ms a line".format(*medians))
 
 
 if __name__ == "__main__":
