@@ -40,7 +40,9 @@ from gridengine.values.units import format_duration
 
 #: limits in seconds: for a daemon to be back, exec hosts to reconnect to a new master, and heartbeats to report the installed
 #: release; pause between two checks
-BACK_S, RECONNECT_S, INSTALL_REPORT_S, _LOOK_S = 180.0, 30.0, 20.0, 0.2
+BACK_S, RECONNECT_S, INSTALL_REPORT_S, _LOOK_S = 300.0, 30.0, 20.0, 0.2
+#: where the master took long to restart, hosts take long as well: so many times as long
+_RECONNECT_FACTOR = 2.0
 _ANSWER_S = 10.0
 #: free bytes required on the disk of the spool, beyond the needed space
 _RESERVE_BYTES = 100 * 1024 * 1024
@@ -93,6 +95,7 @@ class Upgrade:
         self._known = _known()
         self._participants = self._participant_reports()
         self._present = {row["host"] for row in self._known["hosts"] if row["up"]}
+        self._master_took_s = 0.0
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -219,11 +222,12 @@ class Upgrade:
         return there and (not in_sync or host in self._ask_participant("status")["in_sync"])
 
     def _master(self) -> None:
-        daemon = qmaster_of(self._cell)
+        daemon, began = qmaster_of(self._cell), time.monotonic()
         if self._running(daemon) != self._target.name:
             with _Step(f"host {daemon.host}: {daemon.program}", self._target):
                 restart_on_release(daemon, self._cell, self._installation)
                 _until(str(daemon), lambda: self._master_is_back(daemon))
+            self._master_took_s = time.monotonic() - began
         for helper in self._helpers():
             if release_of(helper) != self._target.name:
                 with _Step(f"host {helper.host}: {helper.program}", self._target):
@@ -241,13 +245,16 @@ class Upgrade:
         return bool(self._known["master"]["release"] == self._target.name)
 
     def _exec_hosts(self) -> None:
-        _until("the exec hosts", self._all_hosts_are_back, RECONNECT_S, must=False)
-        by_hand = []
+        patience_s = max(RECONNECT_S, _RECONNECT_FACTOR * self._master_took_s)
+        _until("the exec hosts", self._all_hosts_are_back, patience_s, must=False)
+        by_hand, lost = [], []
         for row in self._rows():
             host = row["host"]
             if row["release"] == self._target.name:
                 continue
-            if not row["up"] and not row["complaint"]:
+            if not row["up"] and not row["complaint"] and host in self._present:
+                lost.append(host)
+            elif not row["up"] and not row["complaint"]:
                 typer.echo(f"host {host} is away: its daemon starts on the release installed there")
             elif not row["release"]:
                 by_hand.append(host)
@@ -255,6 +262,8 @@ class Upgrade:
                 with _Step(f"host {host}: sge_execd", self._target):
                     self._restart_host(host)
                     _until(f"sge_execd of host {host}", partial(self._host_is_back, host))
+        if lost:
+            raise AdminError(f"host {', '.join(lost)} has not come back to the master: gridengine upgrade continues when it has")
         if by_hand:
             raise AdminError(f"host {', '.join(by_hand)}: {_OLD}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ class World:
         self.participants = {"s": {"release": "1", "installed": "2", "protocol": 1}}
         self.deaf: set[str] = set()
         self.steps: list[str] = []
+        self.patience: dict[str, float] = {}
 
     @staticmethod
     def host(name: str) -> dict[str, Any]:
@@ -57,6 +59,12 @@ class World:
         self.steps.append(daemon.program)
         self.master["release"] = self.installation.releases().current().name
 
+    def check_once(self, what: str, condition: Any, patience_s: float = 0.0, must: bool = True) -> None:
+        """Check once: these tests do not wait."""
+        self.patience[what] = patience_s
+        if not condition() and must:
+            raise AdminError(f"{what} is not back")
+
     def upgrade(self, *chosen: str, back: bool = False) -> Upgrade:
         return Upgrade(self.cell, self.installation, list(chosen), back)
 
@@ -72,14 +80,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(upgrade, "release_mismatch", lambda program, release: "")
     for name in ("BACK_S", "RECONNECT_S", "INSTALL_REPORT_S"):
         monkeypatch.setattr(upgrade, name, 0.0)
-    monkeypatch.setattr(upgrade, "_until", once)
+    monkeypatch.setattr(upgrade, "_until", made.check_once)
     return made
-
-
-def once(what: str, condition: Any, _patience_s: float = 0.0, must: bool = True) -> None:
-    """Check once: these tests do not wait."""
-    if not condition() and must:
-        raise AdminError(f"{what} is not back")
 
 
 def test_shadows_come_first_then_the_master_then_one_exec_host_after_the_other(world: World) -> None:
@@ -121,6 +123,31 @@ def test_hosts_that_are_chosen_are_the_only_ones_and_those_away_are_left_out(wor
     world.upgrade("h2", "h3").run()
     assert world.steps == ["s", "sge_qmaster", "h3"]
     assert world.upgrade("nosuch").problems() == ['"nosuch" is no exec host that the qmaster knows']
+
+
+def test_a_host_that_does_not_come_back_to_the_master_is_no_host_that_was_away(world: World) -> None:
+    """Its daemon goes on as the old release."""
+    work = world.upgrade()
+    world.hosts[0]["up"] = False
+    with pytest.raises(AdminError, match="^host h1 has not come back to the master: gridengine upgrade continues when it has$"):
+        work.run()
+    assert world.steps == ["s", "sge_qmaster", "h2", "h3"]
+    world.hosts[0]["up"] = True
+    world.upgrade().run()
+    assert world.steps[4:] == ["h1"]
+
+
+def test_exec_hosts_have_twice_the_time_of_the_master(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, restart = [0.0], world.restart_on_release
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def slow(daemon: Any, *_: Any) -> None:
+        restart(daemon)
+        now[0] += 125.0
+
+    monkeypatch.setattr(upgrade, "restart_on_release", slow)
+    world.upgrade().run()
+    assert world.patience["the exec hosts"] == 250.0
 
 
 def test_daemons_of_before_are_named_after_all_others_are_done(world: World) -> None:
