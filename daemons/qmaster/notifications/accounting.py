@@ -6,6 +6,8 @@ end of the job; the text file follows it (`followed_file`). Source: statements A
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import msgspec
 
 from gridengine.protocols.delivery import Ended
@@ -19,6 +21,7 @@ from gridengine.values.field_names import LABELLED
 from gridengine.values.instance_name import queue_and_host
 from gridengine.values.task_key import TaskKey
 
+_in_order = itemgetter(*FIELDS)
 RUSAGE = [name for name in FIELDS if name.startswith("ru_")]
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_inblock".split())
 """Fields with decimals in 8.1.9 (O)."""
@@ -62,7 +65,7 @@ def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> Acc
     }
     fields |= {name: f"{usage.get(name, 0.0):f}" for name in ("cpu", "mem", "io", "iow", "maxvmem")}
     fields |= {name: _number(name, usage.get(name, 0.0)) for name in RUSAGE}
-    return AccountingRecord([*(fields[name] for name in FIELDS), *_notes(job, reason_of(task, ended, failed))])
+    return AccountingRecord([*_in_order(fields), *_notes(job, reason_of(task, ended, failed))])
 
 
 def reason_of(task: Task, ended: Ended, failed: int) -> str:
@@ -167,4 +170,7 @@ def category(job: Job) -> str:
 
 def line(fields: AccountingRecord) -> str:
     """A record as a line without its end; a colon or line break inside a field becomes a blank (AC-6)."""
+    whole = ":".join(fields[:WIDTH])
+    if whole.count(":") == WIDTH - 1 and "\n" not in whole and "\r" not in whole:  # as of nearly all
+        return whole
     return ":".join(field.replace(":", " ").replace("\n", " ").replace("\r", " ") for field in fields[:WIDTH])
