@@ -5,6 +5,7 @@
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make check                 in a minute: lint, types, tests of the source itself, and the unit tests that uncommitted changes affect
 #   make fresh [SUITE=trixie]  make demo and make test of the last commit on a minimal Debian (root, Debian)
+#   make pythons [SUITE=trixie]  make demo and the unit tests of the last commit on each Python that a Debian has, on a minimal Debian each
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
@@ -50,7 +51,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types check fresh fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-task-lists clusters sites unmodified machines simulate masters scale clean
+.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types check fresh pythons fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-task-lists clusters sites unmodified machines simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -69,8 +70,8 @@ help:
 # The environment is made anew only when the project's or the libraries' description has changed.
 $(VENV)/complete: pyproject.toml requirements.lock
 	@echo "setting up $(VENV) with $(PYTHON)"
-	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
-	  || { echo "$(PYTHON) is not Python 3.11 to 3.13: name one with make PYTHON=..."; exit 1; }
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
+	  || { echo "$(PYTHON) is not Python 3.11 to 3.14: name one with make PYTHON=..."; exit 1; }
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	# Debian's pip takes a minute of a processor to choose versions, a new one seconds; modules are compiled when they are imported
@@ -137,6 +138,17 @@ test-torture:
 # HEAD, with the packages of the README and no others
 fresh:
 	@$(if $(SUITE),SUITE="$(SUITE)") tests/testbed/fresh test
+
+# Debian 12 has Python 3.11, Debian 13 has 3.13, the testing release has 3.14; none has 3.12
+pythons:
+	@mkdir -p build
+	failed=0
+	for suite in $(or $(SUITE),bookworm trixie forky); do
+	  log=build/pythons-$$suite.log
+	  SUITE=$$suite tests/testbed/fresh test "python3 -V" "make demo" "$(QUIET_TESTS) $(addprefix tests/,unit property simulation)" >$$log 2>&1 || failed=$$?
+	  echo "$$suite, $$(grep -m1 '^Python ' $$log || echo 'no Python'): $$(tail -n 2 $$log | tr '\n' ' ')"
+	done
+	exit $$failed
 
 fuzz: setup
 	@$(BIN)/python -m tests.fuzz --minutes "$(or $(MINUTES),2)" --seed "$(or $(SEED),0)"
