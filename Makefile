@@ -70,8 +70,7 @@ help:
 # The environment is made anew only when the project's or the libraries' description has changed.
 $(VENV)/complete: pyproject.toml requirements.lock
 	@echo "setting up $(VENV) with $(PYTHON)"
-	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
-	  || { echo "$(PYTHON) is not Python 3.11 to 3.14: name one with make PYTHON=..."; exit 1; }
+	$(PYTHON) -B -m gridengine.python_range
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	# Debian's pip takes a minute of a processor to choose versions, a new one seconds; modules are compiled when they are imported

@@ -11,7 +11,6 @@ import pwd
 import shutil
 import socket
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -51,6 +50,7 @@ from clients.admin.port_checks import check_firewall
 from clients.admin.systemd_checks import check_units
 from gridengine.errors import plain_fault
 from gridengine.protocols import arco
+from gridengine.python_range import PYTHON_RANGE, runs_here
 
 #: A certificate that ends within this time is reported.
 CERTIFICATE_WARNING = timedelta(days=30)
@@ -121,10 +121,10 @@ def findings_of(check: Callable[..., Iterator[Finding]], *arguments: object) -> 
 def check_python() -> Iterator[Finding]:
     """The interpreter's version, and the libraries that the daemons load."""
     version = platform.python_version()
-    if (3, 11) <= sys.version_info < (3, 14):
+    if runs_here():
         yield Finding(f"Python {version}")
     else:
-        yield Finding(f"Python {version}", "install with Python 3.11, 3.12 or 3.13: make install PYTHON=...")
+        yield Finding(f"Python {version}", f"install with Python {PYTHON_RANGE}: make install PYTHON=...")
     missing = []
     for library in LIBRARIES:
         try:
