@@ -5,7 +5,7 @@
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make check                 in a minute: lint, types, tests of the source itself, and the unit tests that uncommitted changes affect
 #   make fresh [SUITE=trixie]  make demo and make test of the last commit on a minimal Debian (root, Debian)
-#   make pythons [SUITE=trixie]  make demo and the unit tests of the last commit on each Python that a Debian has, on a minimal Debian each
+#   make pythons [SUITE=trixie]  make demo and the unit tests of the last commit on each Python that a Debian release has (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
 #   make fuzz-methods SEEDS=100 FROM=1  tasks with broken methods of all kinds on a shepherd of this host, with their outcomes
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
@@ -138,14 +138,14 @@ test-torture:
 fresh:
 	@$(if $(SUITE),SUITE="$(SUITE)") tests/testbed/fresh test
 
-# Debian 12 has Python 3.11, Debian 13 has 3.13, the testing release has 3.14; none has 3.12
+# Debian 12 has Python 3.11, Debian 13 has 3.13, the testing release has 3.14; none has 3.12. What failed is in build/pythons-SUITE.log
 pythons:
 	@mkdir -p build
 	failed=0
 	for suite in $(or $(SUITE),bookworm trixie forky); do
 	  log=build/pythons-$$suite.log
 	  SUITE=$$suite tests/testbed/fresh test "python3 -V" "make demo" "$(QUIET_TESTS) $(addprefix tests/,unit property simulation)" >$$log 2>&1 || failed=$$?
-	  echo "$$suite, $$(grep -m1 '^Python ' $$log || echo 'no Python'): $$(tail -n 2 $$log | tr '\n' ' ')"
+	  echo "$$suite, $$(grep -m1 '^Python ' $$log || echo 'no Python'): $$(grep -oE '[0-9]+ (failed|passed).* in [0-9.]+s' $$log || tail -n 1 $$log)"
 	done
 	exit $$failed
 
