@@ -126,7 +126,7 @@ def test_hosts_that_are_chosen_are_the_only_ones_and_those_away_are_left_out(wor
 
 
 def test_a_host_that_does_not_come_back_to_the_master_is_no_host_that_was_away(world: World) -> None:
-    """Its daemon goes on as the old release."""
+    """The daemon of the host goes on as the old release."""
     work = world.upgrade()
     world.hosts[0]["up"] = False
     with pytest.raises(AdminError, match="^host h1 has not come back to the master: gridengine upgrade continues when it has$"):

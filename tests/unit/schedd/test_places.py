@@ -199,7 +199,7 @@ def test_a_place_that_one_category_cannot_use_remains_for_another(
 @pytest.mark.statement("CX-37", "CX-62")
 @pytest.mark.parametrize("name", ["gpu", "h_vmem"])
 def test_a_place_with_too_little_for_one_category_remains_for_another(name: str) -> None:
-    """Also where the consumable has the name of a queue's limit."""
+    """A consumable may have the name of a limit of queues."""
     cluster = Cluster(2)
     cluster.complex(f"{name} INT <= YES YES 0 0")
     for host in ("h1", "h2"):
