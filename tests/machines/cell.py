@@ -39,7 +39,7 @@ def delete(*jobs: str) -> None:
 
 
 def delete_all() -> None:
-    """Delete all jobs, such as those that a failed step has left; forget them where their host does not answer."""
+    """Delete all jobs, such as jobs of a failed step; forget the jobs of a host that does not answer."""
     try_on(MASTER, "qdel -f -u '*'")
 
 

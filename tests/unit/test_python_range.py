@@ -1,4 +1,4 @@
-"""Which versions of Python run the system, and what another one says of itself."""
+"""Which versions of Python run the system, and the refusal of all others."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def test_a_place_that_closes_too_soon_for_one_category_remains_for_another() -> 
 
 @pytest.mark.statement("CX-62", "CX-65")
 def test_categories_that_differ_in_what_queues_decide_examine_a_host_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs with run times of their own, as users write them, that wait for the same load value."""
+    """Jobs with different run times wait for the same load value."""
     cluster = Cluster(4)
     for seconds in range(100, 130):
         cluster.submit(hard={"arch": "nosuch", "h_rt": str(seconds)})
