@@ -40,6 +40,12 @@ _REBOOTED = "host was rebooted"
 
 SHARE = "/usr/share/gridengine-ray"
 """What the package brings."""
+INSTALL_NEWER = f"""
+cp -r {SHARE}/source /root/newer && cd /root/newer
+echo $(($(cat commit_date) + 60)) >commit_date; echo '# newer' >>gridengine/__init__.py
+PIP_NO_INDEX=1 PIP_FIND_LINKS={SHARE}/wheels bash tools/install /opt/gridengine {SHARE}/python
+"""
+"""The commands that make a newer release out of the source of the package, and put it into use on a host."""
 HUNGRY = "import time; x = b'1' * {size}; time.sleep(100000)"
 
 
@@ -198,11 +204,8 @@ def upgrade() -> None:
     """A newer release is installed on both hosts; the daemons go on as that release, the job in the same process."""
     [number] = start_jobs("-r n")
     processes = job_processes()
-    change = "echo $(($(cat commit_date) + 60)) >commit_date; echo '# newer' >>gridengine/__init__.py"
-    offline = f"PIP_NO_INDEX=1 PIP_FIND_LINKS={SHARE}/wheels"
     for name in (MASTER, EXEC):
-        on(name, f"cp -r {SHARE}/source /root/newer; cd /root/newer; {change}")
-        note(on(name, f"{offline} bash /root/newer/tools/install /opt/gridengine {SHARE}/python"))
+        note(on(name, INSTALL_NEWER))
     note(on(MASTER, "gridengine upgrade"))
     await_host()
     for name in (MASTER, EXEC):

@@ -38,6 +38,19 @@ class Root:
         return done.stdout
 
 
+def debian_root(path: Path, suite: str) -> Root:
+    """Make the minimal root of a Debian release, with procps and without Python."""
+    must([str(TESTBED / "fresh"), "make", str(path), "procps"], env={**os.environ, "SUITE": suite})
+    return Root(path)
+
+
+def put(release: Path, pattern: str, root: Root) -> str:
+    """Copy a package into the home of a root's root; return its name."""
+    (package,) = release.glob(pattern)
+    shutil.copy(package, root.path / "root")
+    return package.name
+
+
 def checkout(place: Path) -> Path:
     """A copy of what is in the version control, so that the checkout stays as it is; it shares what builds keep."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")

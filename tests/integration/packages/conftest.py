@@ -10,8 +10,8 @@ import pytest
 
 from tests import needs
 from tests.integration import debian
-from tests.integration.cells import PYTHON, TESTBED
-from tests.integration.packages.builds import BUILDERS, Root, checkout, must
+from tests.integration.cells import PYTHON
+from tests.integration.packages.builds import BUILDERS, Root, checkout, debian_root, must
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +31,9 @@ def signing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def release(source: Path, signing: Path) -> Path:
-    """The directory of `make release`."""
+    """The directory of `make release`; GRIDENGINE_TEST_RELEASE names one whose packages are there, to repeat tests."""
+    if there := os.environ.get("GRIDENGINE_TEST_RELEASE"):
+        return Path(there)
     must(["make", "release", f"KEY={signing / 'secret'}", f"PYTHON={PYTHON}"], cwd=source)
     return source / "build" / "release"
 
@@ -42,8 +44,4 @@ def new_root(tmp_path: Path) -> Callable[[str], Root]:
     needs.need_mounts()
     debian.need_packages(*BUILDERS)
 
-    def make(suite: str) -> Root:
-        must([str(TESTBED / "fresh"), "make", str(tmp_path / suite), "procps"], env={**os.environ, "SUITE": suite})
-        return Root(tmp_path / suite)
-
-    return make
+    return lambda suite: debian_root(tmp_path / suite, suite)

@@ -17,11 +17,11 @@ import pytest
 from gridengine.extensions import LIBRARIES
 from gridengine.files.architecture import architecture
 from tests import needs
-from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run
-from tests.integration.packages.builds import BUILD_S, must
+from tests.integration.cells import PYTHON, ROOT, eventually, run
+from tests.integration.packages.builds import must
+from tests.integration.packages.rooted_host import RootedHost
 
 HOST = "k1"
-DPKG = "/mnt"
 LIBRARY = f"lib/{architecture(os.uname().machine)}/libdrmaa.so"
 DRMAA_PROGRAM = """
 import ctypes, sys
@@ -85,38 +85,10 @@ def test_the_core_alone_runs_a_cell(source: Path, tmp_path: Path) -> None:
         assert done.stderr.startswith(f"{name}: the extension {extension} needs the libraries ")
 
 
-class BareHost:
-    """A host of the test bed whose whole disk is a copy of this machine's, in memory."""
-
-    def __init__(self) -> None:
-        must([str(TESTBED / "hosts"), "up", HOST])
-        made = f"""
-            mount -t tmpfs tmpfs {DPKG} && mkdir {DPKG}/upper {DPKG}/work {DPKG}/root
-            mount -t overlay overlay -o lowerdir=/,upperdir={DPKG}/upper,workdir={DPKG}/work {DPKG}/root
-            mount -t tmpfs tmpfs {DPKG}/root/opt
-            for place in proc dev sys run tmp var/spool var/log; do mount --rbind /$place {DPKG}/root/$place; done
-            mount --bind /etc/hosts {DPKG}/root/etc/hosts
-        """
-        must([str(TESTBED / "hosts"), "on", HOST, "bash", "-ec", made])
-
-    def on(self, *command: str) -> Done:
-        environment = ["env", "-i", "PATH=/opt/gridengine/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"]
-        return run([str(TESTBED / "hosts"), "on", HOST, "chroot", f"{DPKG}/root", *environment, *command], timeout=BUILD_S)
-
-    def must(self, *command: str) -> str:
-        done = self.on(*command)
-        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-        return done.stdout
-
-    def remove(self) -> None:
-        run([str(TESTBED / "hosts"), "kill", HOST])
-        shutil.rmtree(f"/var/lib/testbed/{HOST}", ignore_errors=True)
-
-
 @pytest.fixture
-def bare() -> Iterator[BareHost]:
+def bare() -> Iterator[RootedHost]:
     needs.need_testbed()
-    host = BareHost()
+    host = RootedHost(HOST)
     try:
         yield host
     finally:
@@ -125,11 +97,11 @@ def bare() -> Iterator[BareHost]:
 
 @pytest.mark.apart
 @pytest.mark.statement("UT-2")
-def test_a_debian_package_makes_a_bare_host_a_cell(source: Path, bare: BareHost) -> None:
+def test_a_debian_package_makes_a_bare_host_a_cell(source: Path, bare: RootedHost) -> None:
     make, *on_the_host = lines_of("deb").splitlines()
     must(["bash", "-ec", make], cwd=source)
     (package,) = (source / "build" / "deb").glob("*.deb")
-    disk = Path(f"/var/lib/testbed/{HOST}/spool")  # one that the host sees
+    disk = bare.spool
     (disk / "build" / "deb").mkdir(parents=True)
     shutil.copy(package, disk / "build" / "deb")
     shutil.copy(package, disk / "package.deb")

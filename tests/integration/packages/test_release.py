@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 import gridengine
 from tests.integration.cells import PYTHON, run
-from tests.integration.packages.builds import Root, checkout, must
+from tests.integration.packages.builds import Root, checkout, must, put
 
 pytestmark = pytest.mark.apart
 DEMO = "cd /tmp && /opt/gridengine/bin/gridengine demo"
@@ -20,13 +19,6 @@ DEMO = "cd /tmp && /opt/gridengine/bin/gridengine demo"
 
 def has_run_jobs(shown: str) -> bool:
     return "all.q@demo3" in shown and "exit_status  0" in shown
-
-
-def put(release: Path, pattern: str, root: Root) -> str:
-    """Copy a package into a root; return its name."""
-    (package,) = release.glob(pattern)
-    shutil.copy(package, root.path / "root")
-    return package.name
 
 
 # bullseye has glibc 2.31 (SLES 15, Ubuntu 20.04) and, in this root, no Python
