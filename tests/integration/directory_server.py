@@ -9,14 +9,14 @@ import subprocess
 from pathlib import Path
 
 from tests.integration import debian
-from tests.integration.cells import TestbedCell, eventually, run
+from tests.integration.cells import TestbedCell, cell_ports, eventually, run
 
 #: the groups of the directory: group -> id, members beside those whose own group it is
 GROUPS = {"physics": (61001, ()), "lattice": (61002, ("lena",))}
 #: the users of the directory: user -> id; all are of the group physics
 USERS = {"lena": 61001, "otto": 61003}
 
-_SUFFIX = "dc=example,dc=org"
+SUFFIX = "dc=example,dc=org"
 _SLAPD = """\
 include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
@@ -33,36 +33,38 @@ _NAME_SERVICE = "passwd: files ldap\ngroup: files ldap\nhosts: files dns\n"
 
 
 class DirectoryServer:
-    """The server, with its files in `place`, and the homes of its users."""
+    """The server, with its files in `place`, and the homes of its users. `uri`: at which the hosts reach it."""
 
     def __init__(self, place: Path) -> None:
         debian.need("slapd", "nslcd")
         self._place, self._run = place, place / "nslcd"
         (place / "data").mkdir()
         self._run.mkdir(mode=0o755)
+        # the end of this machine of the network of the hosts
+        self.uri = f"ldap://10.88.0.254:{cell_ports(1)[0]}"
         self.homes = {user: Path("/home") / f"ge-test-{user}" for user in USERS}
         uri = f"ldapi://{str(place / 'ldapi').replace('/', '%2f')}"
         texts = {"slapd.conf": _SLAPD, "nslcd.conf": _NSLCD, "nsswitch.conf": _NAME_SERVICE, "content.ldif": self._content()}
         for name, text in texts.items():
-            (place / name).write_text(text.replace("{place}", str(place)).replace("{uri}", uri).replace("{suffix}", _SUFFIX))
+            (place / name).write_text(text.replace("{place}", str(place)).replace("{uri}", uri).replace("{suffix}", SUFFIX))
         server, settings = debian.find("slapd"), ["-f", str(place / "slapd.conf")]
         done = run([str(server), "-T", "add", *settings, "-l", str(place / "content.ldif")])
         assert done.returncode == 0, done.stderr
         for user, home in self.homes.items():
             home.mkdir(mode=0o700, exist_ok=True)
             os.chown(home, USERS[user], GROUPS["physics"][0])
-        self._server = subprocess.Popen([str(server), *settings, "-h", uri, "-d", "0"], stderr=subprocess.DEVNULL)
+        self._server = subprocess.Popen([str(server), *settings, "-h", f"{uri} {self.uri}", "-d", "0"], stderr=subprocess.DEVNULL)
         eventually("slapd listens", (place / "ldapi").exists)
         self.begin()
 
     def _content(self) -> str:
-        lines = [f"dn: {_SUFFIX}\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: example\n"]
+        lines = [f"dn: {SUFFIX}\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: example\n"]
         for name, (gid, members) in GROUPS.items():
             listed = "".join(f"memberUid: {member}\n" for member in members)
-            lines.append(f"dn: cn={name},{_SUFFIX}\nobjectClass: posixGroup\ncn: {name}\ngidNumber: {gid}\n{listed}")
+            lines.append(f"dn: cn={name},{SUFFIX}\nobjectClass: posixGroup\ncn: {name}\ngidNumber: {gid}\n{listed}")
         for name, uid in USERS.items():
             lines.append(
-                f"dn: uid={name},{_SUFFIX}\nobjectClass: account\nobjectClass: posixAccount\nuid: {name}\ncn: {name}\n"
+                f"dn: uid={name},{SUFFIX}\nobjectClass: account\nobjectClass: posixAccount\nuid: {name}\ncn: {name}\n"
                 f"uidNumber: {uid}\ngidNumber: {GROUPS['physics'][0]}\nhomeDirectory: {self.homes[name]}\nloginShell: /bin/bash\n"
             )
         return "\n".join(lines)

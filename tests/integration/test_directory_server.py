@@ -11,6 +11,7 @@ import pytest
 
 from tests.integration.cells import Done, TestbedCell, eventually
 from tests.integration.directory_server import DirectoryServer
+from tests.integration.sssd import Sssd
 
 #: minutes long: `make sites`
 pytestmark = pytest.mark.apart
@@ -71,6 +72,28 @@ def test_a_user_of_the_directory_alone_runs_jobs_with_all_groups_and_access_list
     finally:
         testbed_cell.on(*on_master, "-dattr", "queue", "user_lists", "ge-test-readers", "all.q")
         testbed_cell.on(*on_master, "-dul", "ge-test-readers")
+
+
+@pytest.fixture
+def host_with_sssd(testbed_cell: TestbedCell, directory: DirectoryServer) -> Iterator[str]:
+    """A host that asks the directory by SSSD."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="ge-test-") as name:
+        sssd = Sssd(testbed_cell, "t3", directory.uri, Path(name))
+        try:
+            sssd.begin()
+            yield "t3"
+        finally:
+            sssd.remove()
+
+
+def test_a_user_of_the_directory_alone_runs_jobs_with_all_groups_on_a_host_with_sssd(
+    testbed_cell: TestbedCell, directory: DirectoryServer, host_with_sssd: str
+) -> None:
+    for submit_host in ("t1", host_with_sssd):
+        command = ("qsub", "-b", "y", "-j", "y", "-sync", "y", "-q", f"all.q@{host_with_sssd}", "id")
+        job = submitted(as_user(testbed_cell, "lena", submit_host, *command))
+        assert "uid=61001(lena) gid=61001(physics) " in output(directory, job)
+        assert "61002(lattice)" in output(directory, job)
 
 
 @pytest.mark.statement("EX-4")
