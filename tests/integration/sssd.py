@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.integration import debian
@@ -32,6 +33,7 @@ class Sssd:
         place.chmod(0o755)
         for package in _PACKAGES:
             debian.unpack(package, place)
+        shutil.copytree(place / "lib", place / "usr" / "lib", symlinks=True, dirs_exist_ok=True)  # /lib is a link on the host
         (place / "nsswitch.conf").write_text(_NAME_SERVICE)
         (place / "sssd.conf").write_text(_SETTINGS.format(uri=uri, suffix=SUFFIX))
         (place / "sssd.conf").chmod(0o600)
