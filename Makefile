@@ -63,6 +63,7 @@ BIN := $(VENV)/bin
 PYTEST := tests/open_checkout $(BIN)/pytest  # other users take part in tests: they must reach the programs
 CODE := $(wildcard gridengine shepherd daemons clients tools bench)
 PIP := pip install --quiet --disable-pip-version-check --constraint requirements.lock
+MPICH := mpich==5.0.2
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -235,7 +236,7 @@ release: wheel
 	@packaging/release "$(PYTHON)" build/release "$(KEY)"
 
 packages: setup
-	@$(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 tests/integration/packages
+	@GRIDENGINE_TEST_LIBRARIES="$(MPICH)" $(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 tests/integration/packages
 
 # not part of `make test`; STEPS="reboot stop" runs these alone on machines that are up
 machines: $(if $(STEPS),,deb)
@@ -306,7 +307,7 @@ $(VENV)/ansible/complete:
 
 # what these tests need is installed for them alone
 clusters: setup
-	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1 mpich==5.0.2" $(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
+	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1 $(MPICH)" $(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
 	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py
 
 # each program in an environment of its own, by the versions in its file

@@ -68,11 +68,16 @@ def submit(cell: TestbedCell, work: Path, slots: int, script: str) -> str:
     return done.stdout.strip()
 
 
-def records(cell: TestbedCell, job: str) -> list[tuple[str, str, str]]:
-    """Host, failed and exit status of each record of the job, in the order of their ends."""
-    fields = [line.split() for line in cell.on("tm", "qacct", "-j", job).stdout.splitlines()]
+def records_in(accounting: str) -> list[tuple[str, str, str]]:
+    """Host, failed and exit status of each record that qacct has shown of a job, in the order of their ends."""
+    fields = [line.split() for line in accounting.splitlines()]
     found = [[row[1] for row in fields if row[:1] == [name]] for name in ("hostname", "failed", "exit_status")]
     return list(zip(*found, strict=True))
+
+
+def records(cell: TestbedCell, job: str) -> list[tuple[str, str, str]]:
+    """`records_in` the accounting of a job of the cell."""
+    return records_in(cell.on("tm", "qacct", "-j", job).stdout)
 
 
 def marked(cell: TestbedCell, mark: str) -> list[str]:

@@ -6,6 +6,7 @@ Each host has a root file system of its own, and so its own copies of programs a
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,9 +16,11 @@ import pytest
 from tests import needs
 from tests.integration import debian
 from tests.integration.cells import Done, eventually, hosts_ready
-from tests.integration.packages.builds import BUILDERS, debian_root, put
+from tests.integration.packages.builds import BUILDERS, debian_root, must, put
 from tests.integration.packages.rooted_host import RootedHost
+from tests.integration.test_clusters import LIBRARIES, python_with
 from tests.integration.test_ipv6 import PE
+from tests.integration.test_tight_integration import RING, records_in
 from tests.machines.steps import INSTALL_NEWER
 
 pytestmark = pytest.mark.apart
@@ -29,6 +32,7 @@ VERSIONS = {OLD: "12.", NEW: "13."}
 IN_CELL = ("env", "SGE_ROOT=/opt/gridengine/cells", "SGE_CELL=default")
 SPOOL = "/var/spool/gridengine/default"
 GATE = "/tmp/gate"
+MPI = "/opt/mpi"
 
 
 class Cell:
@@ -47,7 +51,7 @@ class Cell:
 
     def alice(self, *command: str, **options: object) -> str:
         """Run a command as alice on the master host, which must succeed, and return its stdout."""
-        ids = ("setpriv", "--reuid", "alice", "--regid", "alice", "--init-groups", "env", "HOME=/home/alice", "-C", "/home/alice")
+        ids = ("setpriv", "--reuid", "alice", "--regid", "alice", "--init-groups", "env", "-C", "/home/alice", "HOME=/home/alice")
         return self.must(MASTER, *ids, *command, **options)
 
     def submit(self, script: str, *options: str) -> str:
@@ -58,6 +62,10 @@ class Cell:
     def states(self) -> list[str]:
         """The states of all jobs and tasks."""
         return [line.split()[4] for line in self.must(MASTER, "qstat", "-u", "*").splitlines()[2:]]
+
+    def records(self, job: str) -> list[tuple[str, str, str]]:
+        """`records_in` the accounting of a job."""
+        return records_in(self.on(MASTER, "qacct", "-j", job).stdout)
 
     def await_hosts(self) -> None:
         eventually("both hosts take jobs", lambda: hosts_ready(self.must(MASTER, "qstat", "-f")) == {OLD, NEW})
@@ -76,6 +84,17 @@ class Cell:
         self.await_hosts()
 
 
+def mpi_with_ring(place: Path) -> Path:
+    """A directory with MPICH from its wheel, the same for all distributions, and `bin/ring`, compiled on this machine.
+
+    Open MPI would not do: Debian 12 has version 4.1, Debian 13 has 5.0.
+    """
+    programs = python_with(LIBRARIES).parent
+    (place / "ring.c").write_text(RING)
+    must([f"{programs}/mpicc", f"-Wl,-rpath,{MPI}/lib", str(place / "ring.c"), "-o", f"{programs}/ring"])
+    return programs.parent
+
+
 @pytest.fixture(scope="module")
 def cell(release: Path) -> Iterator[Cell]:
     needs.need_testbed()
@@ -83,9 +102,11 @@ def cell(release: Path) -> Iterator[Cell]:
     hosts: dict[str, RootedHost] = {}
     with TemporaryDirectory(dir="/var/tmp", prefix="ge-distributions-") as name:
         place = Path(name)
+        mpi = mpi_with_ring(place)
         for suite in set(SUITES.values()):
             root = debian_root(place / suite, suite)
             root.must(f"dpkg -i {put(release, '*.deb', root)} && useradd --create-home --uid 2001 alice")
+            shutil.copytree(mpi, root.path / MPI[1:], symlinks=True)
         try:
             for host, suite in SUITES.items():
                 hosts[host] = RootedHost(host, place / suite)
@@ -107,8 +128,8 @@ def test_an_array_runs_on_both_distributions_at_a_time(cell: Cell) -> None:
     for host, version in VERSIONS.items():
         shown = cell.must(host, "sh", "-c", "cat /tmp/array.*").splitlines()
         assert len(shown) == 2 and all(line.startswith(version) for line in shown)
-    ran_on = re.findall(r"^hostname +(\S+)$", cell.must(MASTER, "qacct", "-j", array), re.MULTILINE)
-    assert sorted(ran_on) == sorted([*VERSIONS] * 2)
+    ends = sorted([(host, "0", "0") for host in VERSIONS] * 2)
+    eventually("all its tasks are accounted", lambda: sorted(cell.records(array)) == ends)
 
 
 @pytest.mark.statement("TI-1")
@@ -117,6 +138,17 @@ def test_a_parallel_job_has_tasks_on_both_distributions(cell: Cell) -> None:
     cell.submit(script, "-sync", "y", "-pe", "tight", "2", "-masterq", f"all.q@{OLD}", "-o", "/tmp/tight")
     shown = cell.must(OLD, "cat", "/tmp/tight").splitlines()
     assert [line.partition(".")[0] + "." for line in shown[-2:]] == [*VERSIONS.values()]
+
+
+@pytest.mark.statement("TI-1", "PE-13")
+def test_mpich_runs_on_both_distributions_and_its_status_is_that_of_the_job(cell: Cell) -> None:
+    script = f"{MPI}/bin/mpiexec {MPI}/bin/ring || exit\n{MPI}/bin/mpiexec sh -c 'exit 7'\n"
+    job = cell.submit(script, "-pe", "tight", "4", "-masterq", f"all.q@{OLD}", "-o", "/tmp/mpi")
+    eventually("its end is accounted", lambda: cell.records(job)[-1:] == [(OLD, "0", "7")])
+    output = cell.must(OLD, "cat", "/tmp/mpi").splitlines()
+    assert sorted(line.split()[-1] for line in output if line.startswith("hello")) == sorted([*VERSIONS] * 2)
+    assert "ring 4" in output, output
+    assert [host for host, _, _ in cell.records(job)] == [NEW, NEW, OLD], cell.records(job)
 
 
 def test_sessions_and_doctor_find_nothing_wrong_between_distributions(cell: Cell) -> None:
