@@ -24,7 +24,7 @@ SECRET = 'print("token", os.environ["RAY_AUTH_MODE"], oct(os.stat(os.environ["RA
 #: of the squares below 30,000
 TOTAL = 8_999_550_005_000
 
-#: what a user's own Python has, which `make clusters` says
+#: what a user's own Python has, which `make clusters` and `make packages` say
 LIBRARIES = os.environ.get("GRIDENGINE_TEST_LIBRARIES", "")
 
 

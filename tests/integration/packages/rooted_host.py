@@ -27,7 +27,9 @@ class RootedHost:
             mount -t tmpfs tmpfs {_DISK} && mkdir {_DISK}/upper {_DISK}/work {_ROOT}
             mount -t overlay overlay -o lowerdir={lower},upperdir={_DISK}/upper,workdir={_DISK}/work {_ROOT}
             {hidden}
-            for place in proc dev sys run tmp var/spool var/log; do mount --rbind /$place {_ROOT}/$place; done
+            for place in proc dev run tmp var/spool var/log; do mount --rbind /$place {_ROOT}/$place; done
+            mount -t sysfs sysfs {_ROOT}/sys  # with the network devices of the host: MPI looks them up there
+            mount --rbind /sys/fs/cgroup {_ROOT}/sys/fs/cgroup
             mount --bind /etc/hosts {_ROOT}/etc/hosts
         """
         must([_HOSTS, "on", name, "bash", "-ec", made])
