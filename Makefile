@@ -19,7 +19,7 @@
 #   make pictures              take the pictures of docs/web.md again, from a cell in one process (chromium-headless-shell)
 #   make docs                  build the documentation site in build/site, which needs no network; make install includes it
 #   make drmaa                 build libdrmaa.so.1.0 in build/drmaa/ARCH, also for 64-bit ARM if aarch64-linux-gnu-gcc is installed
-#   make drmaa-sanitizers      run its tests with the address, undefined behaviour and thread sanitizers of gcc
+#   make drmaa-sanitizers      run its tests, and those of the native front, with the address, undefined behaviour and thread sanitizers of gcc
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it
 #   make deb rpm archive       build/deb, build/rpm, build/archive: packages for all users of a host, which need no network (docs/guide/install.md)
@@ -213,6 +213,7 @@ drmaa-sanitizers: setup
 	@for checked in address,undefined thread; do
 	  DRMAA_CHECKED=$$checked $(BIN)/pytest -p no:cacheprovider tests/integration/drmaa/test_c_programs.py
 	done
+	DRMAA_CHECKED=address,undefined $(BIN)/pytest -p no:cacheprovider tests/integration/clients/test_front.py tests/integration/clients/test_front_faults.py
 
 install:
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"

@@ -64,10 +64,15 @@ class EndingSignals:
     def submit(self, request: "dict[str, Any]") -> gdi.Answer:
         """Submit a job; a deferred signal takes effect at `deliver`. Raises gdi.Unreachable, SignalledError."""
         text = f"{_UNKNOWN}; if it was, it is deleted when the qmaster answers"
-        answer = self._finish(lambda: gdi.change("submit", request), text)
+        answer = self._finish(lambda: self._submit(request), text)
         if answer.data is not None:
             self.job_id = answer.data["job_id"]
         return answer
+
+    def _submit(self, request: "dict[str, Any]") -> gdi.Answer:
+        if gdi.sent_key:  # the native front has blocked the signals, and submitted the job (adr/0261)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (*self._numbers, *self._ignored))
+        return gdi.change("submit", request)
 
     def deliver(self) -> None:
         """Raise SignalledError if a signal was deferred."""

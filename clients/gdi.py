@@ -31,6 +31,8 @@ REPORT_AFTER_S = 1.2
 _PROBE_S = 0.5
 _PEEK = 2  # MSG_PEEK
 _has_reported_waiting = False
+#: of the change that the native front has sent (adr/0261): the first change of this command is the same request; "" without
+sent_key = ""
 #: timeout of an answer
 ANSWER_S = 60.0
 #: how long a change whose answer was lost is repeated, under its key
@@ -131,7 +133,8 @@ def change(name: str, body: object) -> Answer:
 
     If the answer is lost the request is repeated for a while, under a key with which the qmaster carries it out once (adr/0143).
     """
-    text, key = json_text.encode(body), wire.new_key()
+    global sent_key
+    text, key, sent_key = json_text.encode(body), sent_key or wire.new_key(), ""
     answer_s, lost = ANSWER_S, None
     while True:
         try:

@@ -2,7 +2,8 @@
 
 Owns the list of programs and the way they start. Called by `make` after an installation; imported only by
 tests. Replaces the scripts that pip would write: pip's scripts load the site machinery (about 3 ms), `re` and the
-package metadata before the first line of a command, which takes 28 ms in total.
+package metadata before the first line of a command, which takes 28 ms in total. With the native front the commonest commands are
+programs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ COMMANDS = (
 
 #: Commands with Slurm's names; the module is `clients.slurm.NAME`. They are in slurm/bin, which is in no PATH by default.
 SLURM_COMMANDS = "sbatch scancel sinfo squeue srun".split()
+
+#: Commands that the native front (clients/front, adr/0261) starts where it could be compiled; their scripts are then in libexec.
+FRONT_COMMANDS = ("qdel", "qstat", "qsub")
 
 #: Small programs for load sensors and scripts; the module is `clients.utilbin.NAME`. They are in utilbin/ARCH, as those of 8.1.9.
 UTILITIES = "gethostbyaddr gethostbyname gethostname getservbyname loadcheck".split()
@@ -74,6 +78,11 @@ def start_of(module: str) -> str:
     return f"from {module} import main\nsys.exit(main())"
 
 
+def _start_behind_front(module: str) -> str:
+    """The lines of the script behind the front: its first argument is the key of a request that was sent, or empty."""
+    return f"from clients import gdi\ngdi.sent_key = sys.argv.pop(1)\n{start_of(module)}"
+
+
 def _options_of(name: str) -> str:
     return "-I" if name in PROGRAMS else _OPTIONS
 
@@ -102,12 +111,13 @@ def write_portable_launchers(directory: Path) -> list[str]:
     return written
 
 
-def write_launchers(bin_directory: Path, python: str) -> list[str]:
+def write_launchers(bin_directory: Path, python: str, front: Path | None = None) -> list[str]:
     """Write the script of every program whose module is installed for `python`; return their names, sorted.
 
-    Scripts of this list whose module is gone are removed.
+    Scripts of this list whose module is gone are removed. `front`: the native front, None where there is none.
     """
     written = []
+    behind = bin_directory.parent / "libexec"
     slurm = bin_directory.parent / "slurm" / "bin"
     slurm.mkdir(parents=True, exist_ok=True)
     utilbin = bin_directory.parent / "utilbin" / architecture(os.uname().machine)
@@ -121,14 +131,25 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
         if library is None:
             script.unlink(missing_ok=True)
             continue
-        text = _INSTALLED.format(python=python, options=_options_of(name), library=library, start=start_of(module))
-        if not script.exists() or script.read_text() != text:
-            draft = script.with_name(f".{name}.new")
-            draft.write_text(text)
-            draft.chmod(0o755)
-            draft.replace(script)  # a user may start it at this moment
+        start = start_of(module)
+        if front and name in FRONT_COMMANDS:
+            _replace(script, front.read_bytes())
+            behind.mkdir(exist_ok=True)
+            script, start = behind / name, _start_behind_front(module)
+        text = _INSTALLED.format(python=python, options=_options_of(name), library=library, start=start)
+        _replace(script, text.encode())
         written.append(name)
     return written
+
+
+def _replace(program: Path, content: bytes) -> None:
+    """Write a program, unless it has this content; a user may start it at this moment."""
+    if program.exists() and program.read_bytes() == content:
+        return
+    draft = program.with_name(f".{program.name}.new")
+    draft.write_bytes(content)
+    draft.chmod(0o755)
+    draft.replace(program)
 
 
 def _library_of(module: str) -> str | None:
@@ -143,10 +164,10 @@ def _library_of(module: str) -> str | None:
 
 
 def main() -> None:
-    """`launchers.py BIN`: write the launchers for the Python that runs this script."""
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: launchers.py BIN_DIRECTORY")
-    write_launchers(Path(sys.argv[1]).resolve(), sys.executable)
+    """`launchers.py BIN [FRONT]`: write the launchers for the Python that runs this script."""
+    if len(sys.argv) not in (2, 3) or not Path(sys.argv[1]).is_dir():
+        sys.exit("usage: launchers.py BIN_DIRECTORY [FRONT]")
+    write_launchers(Path(sys.argv[1]).resolve(), sys.executable, Path(sys.argv[2]) if len(sys.argv) > 2 else None)
 
 
 if __name__ == "__main__":

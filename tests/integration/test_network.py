@@ -40,7 +40,7 @@ SEND = "import socket, sys; socket.socket(type=socket.SOCK_DGRAM).sendto(sys.arg
 
 def python_of_programs() -> str:
     """The interpreter of the installed programs, which has their libraries."""
-    first = (TEST_PREFIX / "bin" / "qstat").read_text().partition("\n")[0]
+    first = (TEST_PREFIX / "bin" / "qhost").read_text().partition("\n")[0]
     return first.removeprefix("#!").split()[0]
 
 

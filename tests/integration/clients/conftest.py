@@ -1,4 +1,4 @@
-"""Fixtures: a cell directory and a server on its Unix socket that answers as a test says."""
+"""Fixtures: a cell directory, a server on its Unix socket with prepared answers, and the native front."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cells import PATIENCE_S
+from tests.integration.clients.front_commands import FrontCommands, build_front
 
 Respond = Callable[[str, bytes], bytes]
 
@@ -109,3 +110,21 @@ def serve(run_dir: Path) -> Iterator[Callable[..., Server]]:
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture(scope="session")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The native front."""
+    return build_front(tmp_path_factory.mktemp("front"))
+
+
+@pytest.fixture(scope="session")
+def both(front: Path, tmp_path_factory: pytest.TempPathFactory) -> FrontCommands:
+    """Commands with the front, and the commands in Python."""
+    return FrontCommands(front, tmp_path_factory.mktemp("both"))
+
+
+@pytest.fixture(scope="session")
+def played(front: Path, tmp_path_factory: pytest.TempPathFactory) -> FrontCommands:
+    """Commands with the front, and scripts in place of the commands in Python."""
+    return FrontCommands(front, tmp_path_factory.mktemp("played"), played=True)
