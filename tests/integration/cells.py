@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from clients.admin.free_ports import free_cell_ports
+from tests.integration import debian
 from tests.needs import need_open_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -234,7 +235,8 @@ class TestbedCell:
         }
 
     def install(self) -> None:
-        """Install the code of this checkout."""
+        """Install the code of this checkout, with the native front of its commands."""
+        debian.need_complete("cc")
         python = getattr(sys, "_base_executable", sys.executable)
         done = run([str(ROOT / "tools" / "install"), self.environment["PREFIX"], python], env=self.environment, timeout=600)
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"

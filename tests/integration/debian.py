@@ -63,6 +63,14 @@ def need(*programs: str) -> None:
             _refuse(missing[0], problem or "no package of the set has it")
 
 
+def need_complete(*programs: str) -> None:
+    """The same, and wait for an installation that is under way: a program is there before all that it needs."""
+    need(*programs)
+    if can_install():
+        with _apt_lock(programs[0]):
+            return
+
+
 def need_packages(*packages: str) -> None:
     """Have these packages, for tests of `make packages` alone: the set of the others does not grow by them."""
     asked = ["dpkg-query", "--show", "--showformat=${Package}:${db:Status-Status}\n", *packages]
