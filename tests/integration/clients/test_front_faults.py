@@ -85,7 +85,7 @@ def test_a_request_is_repeated_under_its_key(both, serve, fault: str, line: str)
 
 @pytest.mark.parametrize("line", ["qsub -b y /bin/true", "qsub -terse -t 1-10 -b y /bin/true", "qdel 7"])
 @pytest.mark.parametrize("fault", EVERY)
-def test_an_answer_that_is_not_plain_is_told_by_the_command_in_python(both, serve, fault: str, line: str) -> None:  # type: ignore[no-untyped-def]
+def test_an_answer_that_is_not_plain_is_printed_by_the_command_in_python(both, serve, fault: str, line: str) -> None:  # type: ignore[no-untyped-def]
     python, front = outcomes(both, serve(lambda name, body: EVERY[fault]), line)
     assert front == python and front[3] == 1
 
