@@ -165,7 +165,7 @@ def stop() -> None:
     require("the job has a process", len(processes) == 1, processes)
     on(EXEC, "systemctl stop sge_execd")
     note(f"unknown after {eventually('its queue instance is unknown', lambda: state_codes() == 'u'):.0f} s")
-    left = try_on(EXEC, "pgrep -a raylet; pgrep -af ray_program")
+    left = try_on(EXEC, "pgrep -a raylet; pgrep -af '[r]ay_program'")
     require("no process of Ray is left", "ray" not in left, left)
     on(EXEC, "systemctl start sge_execd")
     await_host()
