@@ -47,10 +47,12 @@ with LocalCluster(worker_config=WorkerConfig(cores=int(sys.argv[2]))) as cluster
 """
 
 
-def seconds_of(command: list[str], environment: dict[str, str], directory: Path) -> tuple[float, float]:
-    """Duration and processor time of a process with all its children."""
+def seconds_of(
+    command: list[str], environment: dict[str, str], directory: Path, stderr: int | None = None
+) -> tuple[float, float]:
+    """Duration and processor time of a process with all its children. `stderr`: as in subprocess."""
     begin = time.monotonic()
-    process = subprocess.Popen(command, env=environment, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment, cwd=directory, stdout=subprocess.DEVNULL, stderr=stderr)
     _, status, usage = os.wait4(process.pid, 0)
     duration = time.monotonic() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -76,7 +78,7 @@ def hyperqueue_of(python: str, lines: int, slots: int) -> tuple[float, float]:
     """Lines a second, and ms of processor time a line, of HyperQueue."""
     with tempfile.TemporaryDirectory() as name:
         command = [python, "-c", _HYPERQUEUE, str(lines), str(slots), COMMAND]
-        duration, spent = seconds_of(command, dict(os.environ), Path(name))
+        duration, spent = seconds_of(command, dict(os.environ), Path(name), subprocess.DEVNULL)  # a progress bar
     return lines / duration, spent / lines * 1000
 
 

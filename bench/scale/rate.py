@@ -58,6 +58,7 @@ class Rates(Run):
 
     async def is_held(self, rate: int) -> bool:
         """Whether the tasks that have not ended stay as many, at a rate of tasks a second."""
+        self._submits = True
         submission = asyncio.create_task(self._submit(rate))
         await asyncio.sleep(_WARM_UP_S)
         processes = {"qmaster": self.qmaster, "schedd": self.schedd}
@@ -72,8 +73,8 @@ class Rates(Run):
         tasks = max(1, after - before)
         spent = {name: process.processor_s() - spent[name] for name, process in processes.items()}
         cost = {name: round(1000 * value / tasks, 3) for name, value in spent.items()}
-        submission.cancel()
-        await asyncio.gather(submission, return_exceptions=True)
+        self._submits = False
+        await submission
         is_held = open_after - open_before <= rate and tasks >= 0.97 * rate * seconds
         qmaster_ms = {part: round(share * cost["qmaster"], 3) for part, share in parts.items()}
         self.note(f"{rate}_a_second", {
@@ -88,10 +89,10 @@ class Rates(Run):
         ended: int = (await self.watch.call("busy"))["ended"]
         return ended
 
-    _submitted = 0
+    _submitted, _submits = 0, False
 
     async def _submit(self, rate: int) -> None:
-        """Submit until cancelled: each request at its time, or as soon as a connection is free."""
+        """Submit while `_submits`: each request at its time, or as soon as a connection is free. Counts what was accepted."""
         width = 1 if self._single else rate // _ARRAYS_A_SECOND
         began, numbers = time.perf_counter(), iter(range(10**9))
 
@@ -99,8 +100,11 @@ class Rates(Run):
             connection = await Connection.open(self.gdi)
             for number in numbers:
                 await asyncio.sleep(began + number * width / rate - time.perf_counter())
+                if not self._submits:
+                    break
                 await connection.ask("submit", {**_short(number), **({} if self._single else {"tasks": f"1-{width}"})})
                 self._submitted += width
+            connection.close()
 
         await asyncio.gather(*(one_after_the_other() for _ in range(_CONNECTIONS)))
 
