@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 
 from tests.machines.bed import FailedStepError
-from tests.machines.cell import delete_all
+from tests.machines.cell import clear
 from tests.machines.steps import STEPS
 
 
@@ -33,7 +33,7 @@ def main(chosen: list[str]) -> int:
             failed.append(name)
             print(f"{name}: FAILED after {time.monotonic() - begin:.0f} s: {fault}", flush=True)
             with suppress(FailedStepError, subprocess.TimeoutExpired):
-                delete_all()
+                clear()
         else:
             print(f"{name}: ok, {time.monotonic() - begin:.0f} s", flush=True)
     print(f"failed: {' '.join(failed)}" if failed else "all steps passed")

@@ -38,8 +38,9 @@ def delete(*jobs: str) -> None:
     eventually(f"jobs {jobs} are deleted", lambda: not any(map(state_of, jobs)))
 
 
-def delete_all() -> None:
-    """Delete all jobs, such as jobs of a failed step; forget the jobs of a host that does not answer."""
+def clear() -> None:
+    """Start daemons that a failed step has left stopped, and delete its jobs; forget the jobs of a host that does not answer."""
+    try_on(EXEC, "systemctl start sge_execd")
     try_on(MASTER, "qdel -f -u '*'")
 
 
