@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from clients.admin.errors import AdminError
 from gridengine.errors import plain_fault
@@ -130,13 +131,18 @@ class Releases:
                 shutil.rmtree(path, ignore_errors=True)
         return removed
 
+    def running(self) -> list[str]:
+        """The releases that programs run from, also on other hosts that share the directory. Raises OSError."""
+        found: list[str] = []
+        for path in sorted(self._directory.glob(f"*/{LOCK}")):
+            with path.open("r+b") as lock:
+                if not _lock_alone(lock):
+                    found.append(path.parent.name)
+        return found
+
     def _remove(self, directory: Path) -> bool:
-        with (directory / LOCK).open("r+b") as lock:  # NFS requires write permission for this kind of lock
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kind of lock that older releases hold
-                if not lock_release_exclusively(lock.fileno()):
-                    return False
-            except OSError:
+        with (directory / LOCK).open("r+b") as lock:
+            if not _lock_alone(lock):
                 return False
             (directory / FACTS).unlink()  # without its facts it is no release, even if the removal is interrupted
             shutil.rmtree(directory, ignore_errors=True)
@@ -163,6 +169,15 @@ class Releases:
             _swap_link(link, f"../current/{path.parent.name}/{path.name}")
 
 
+def _lock_alone(lock: BinaryIO) -> bool:
+    """Take a release's lock until it is closed; False: a program has it. `lock`: open for writing, which NFS requires."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kind of lock that older releases hold
+        return lock_release_exclusively(lock.fileno())
+    except OSError:
+        return False
+
+
 def _swap_link(link: Path, target: str) -> None:
     """Replace a link or a file by a link to `target`, atomically."""
     with suppress(OSError):
@@ -182,8 +197,14 @@ def _in_use(releases: Releases) -> Release | None:
 
 
 def main() -> int:
-    """`releases PREFIX NAME KEEP`: put a newly built release into use, and remove releases that are no longer needed."""
-    releases, name, keep = Releases(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+    """`releases PREFIX NAME KEEP`: put a newly built release into use, and remove releases that are no longer needed.
+    `releases PREFIX`: print the releases that programs run from.
+    """
+    releases = Releases(Path(sys.argv[1]))
+    if len(sys.argv) == 2:  # before a package is removed
+        print(*releases.running())
+        return 0
+    name, keep = sys.argv[2], int(sys.argv[3])
     try:
         if before := releases.adopt():
             print(f"the previous installation is release {before}; {releases.prefix}/venv belongs to it, and stays")

@@ -97,6 +97,22 @@ def test_old_ones_are_kept_until_nothing_runs_from_them(tmp_path: Path, share: C
     assert sorted(os.listdir(tmp_path / "releases")) == ["3", "4", "5"]
 
 
+def test_releases_from_which_programs_run_are_known_by_both_kinds_of_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("1", "2", "3"):
+        built(tmp_path, name, "qsub", libraries="0")
+    with (tmp_path / "releases/1/lock").open() as held, (tmp_path / "releases/3/lock").open() as held_by_an_older_release:
+        lock_release_shared(held.fileno())
+        fcntl.flock(held_by_an_older_release, fcntl.LOCK_SH)
+        assert Releases(tmp_path).running() == ["1", "3"]
+        monkeypatch.setattr("sys.argv", ["releases", str(tmp_path)])
+        assert releases_main() == 0 and capsys.readouterr().out == "1 3\n"
+    assert Releases(tmp_path).running() == []
+    monkeypatch.setattr("sys.argv", ["releases", str(tmp_path / "nothing")])
+    assert releases_main() == 0 and capsys.readouterr().out == "\n"
+
+
 @pytest.mark.parametrize("module", [daemons.runtime.release, shepherd.release], ids=["daemon", "shepherd"])
 def test_a_reader_of_a_release_cannot_prevent_a_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
