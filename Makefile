@@ -4,6 +4,7 @@
 #   make demo -- --web         the same with the web console, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make check                 in a minute: lint, types, tests of the source itself, and the unit tests that uncommitted changes affect
+#   make test-cost TESTS=tests/unit  the processor time of these tests, their fixtures and all that they start (root)
 #   make fresh [SUITE=trixie]  make demo and make test of the last commit on a minimal Debian (root, Debian)
 #   make pythons [SUITE=trixie]  make demo and the unit tests of the last commit on each Python that a Debian release has (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
@@ -51,7 +52,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-hosts test-aside test-later test-jobs test-admin test-web test-torture lint types check fresh pythons fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-task-lists clusters sites unmodified machines simulate masters scale clean
+.PHONY: --web help setup test test-core test-types test-hosts test-commands test-aside test-later test-jobs test-admin test-web test-torture test-cost lint types check fresh pythons fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-task-lists clusters sites unmodified machines simulate masters scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -94,13 +95,14 @@ check: lint types
 	@$(PYTEST) -q -p no:cacheprovider tests/tidy $$($(BIN)/python -m tools.affected_tests)
 
 # Tests that start daemons mostly wait, so of these parts four run at a time, and the next one when a part has ended: those that
-# take long come first. That of the test bed's hosts is seen as it goes. A demo cell runs to the end of its part, and an idle one
-# takes 3.5 s of a processor a minute: its users come last in a part, and have a part without the test bed.
-PARTS := aside core hosts later web admin torture jobs
-ASIDE := shepherd dbwriter execd api clients drmaa
+# take long come first. That of the test bed's hosts is seen as it goes. A demo cell costs 11 s of a processor to start, and an idle
+# one 3 s a minute to the end of its part: its users are together in few parts, and come last there (tests/integration/conftest.py).
+PARTS := hosts core commands aside later web types admin torture jobs
+COMMANDS := execd clients api drmaa
+ASIDE := shepherd dbwriter $(foreach name,accounting_reader executables manual replication write_errors,test_$(name).py)
 LATER := crashes runtime $(foreach name,backup guides lost_spool upgrade,test_$(name).py) qmaster test_reservation_life.py
-TESTS_OF_JOBS := $(foreach name,checkpointing configuration interactive jobs load_values log remote_methods,test_$(name).py)
-APART := $(ASIDE) $(LATER) $(TESTS_OF_JOBS) admin web
+TESTS_OF_JOBS := $(foreach name,checkpointing configuration interactive jobs load_values log remote_methods task_lists,test_$(name).py)
+APART := $(COMMANDS) $(ASIDE) $(LATER) $(TESTS_OF_JOBS) admin web
 QUIET_TESTS = $(PYTEST) -p no:cacheprovider
 
 test: lint
@@ -114,13 +116,19 @@ test: lint
 	exit $$failed
 
 test-core:
-	@($(BIN)/mypy $(CODE) && $(QUIET_TESTS) --ignore=tests/integration) >build/$@.log 2>&1
+	@$(QUIET_TESTS) --ignore=tests/integration >build/$@.log 2>&1
+
+test-types:
+	@$(BIN)/mypy $(CODE) >build/$@.log 2>&1
 
 test-hosts:
 	@$(PYTEST) tests/integration $(APART:%=--ignore=tests/integration/%) 2>&1 | tee build/$@.log
 
 test-aside:
 	@$(QUIET_TESTS) $(ASIDE:%=tests/integration/%) >build/$@.log 2>&1
+
+test-commands:
+	@$(QUIET_TESTS) $(COMMANDS:%=tests/integration/%) >build/$@.log 2>&1
 
 test-later:
 	@$(QUIET_TESTS) $(LATER:%=tests/integration/%) >build/$@.log 2>&1
@@ -130,6 +138,9 @@ test-jobs:
 
 test-admin test-web: test-%:
 	@$(QUIET_TESTS) tests/integration/$* >build/$@.log 2>&1
+
+test-cost: setup
+	@$(PYTEST) -p no:cacheprovider -p tests.cost -q $(TESTS)
 
 # three minutes on hosts of its own; where there can be no test bed (2) it says why
 test-torture:

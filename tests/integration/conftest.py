@@ -17,6 +17,17 @@ from tests.needs import need_testbed
 from tools.launchers import write_launchers
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules with tests on a shared cell come last, those on the same cell together: an idle cell takes 3 to 5 s of a processor
+    a minute to the end of the session."""
+    of_testbed, of_demo = ({each.path for each in items if cell in _fixtures(each)} for cell in ("session_cell", "demo_cell"))
+    items.sort(key=lambda item: (item.path in of_demo, item.path in of_testbed))
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that fails shows its cell: most failures are a host or a job that was waited for in vain."""

@@ -76,6 +76,7 @@ def cell(installed: None) -> Iterator[CellOfTwo]:
         yield cell
     finally:
         cell.remove()
+        cell.install()  # an upgrade that failed midway leaves another release in use
 
 
 class Submitter:
