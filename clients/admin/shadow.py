@@ -12,11 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from clients.admin.authority import owner_for
 from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_options import read_cell_options
 from clients.admin.errors import AdminError
-from clients.admin.host_keys import add_host, authority_of
 from clients.admin.local_daemons import (
     answers,
     is_master_here,
@@ -40,6 +38,9 @@ _ANSWER_S, _TAKE_OVER_S, _POLL_S = 10.0, 120.0, 0.2
 @shadow.command()
 def add(context: typer.Context, name: NewCandidate) -> None:
     """Make a host a master candidate, which takes over if the master is lost. On the master host."""
+    # the import of the key modules takes nearly as long as the other sub-commands
+    from clients.admin.host_keys import add_host, authority_of
+
     cell = _master_cell(context)
     known = {each.name for each in authority_of(cell).hosts()}
     listed = shadow_masters(cell) or [cell.master_host]
@@ -138,6 +139,8 @@ def _explain_no_reply(cell: InstalledCell, reason: str) -> str:
 
 
 def _write(cell: InstalledCell, hosts: list[str]) -> None:
+    from clients.admin.authority import owner_for
+
     path = cell.files.common / "shadow_masters"
     owner = owner_for(cell.settings["admin_user"])
     try:

@@ -47,7 +47,7 @@ for module, function in [*lazy.FUNCTIONS_UNUSED_BY_RAY.items(), lazy.END_OF_GRAP
         ("clients.admin.__main__", "pydantic cryptography psutil rich.console asyncio http"),
         ("clients.admin.daemon_commands", "pydantic cryptography rich.console asyncio http.client"),
         ("clients.admin.cell_commands", "rich.console asyncio"),
-        ("clients.admin.shadow", "pydantic rich.console asyncio"),
+        ("clients.admin.shadow", "pydantic cryptography rich.console asyncio"),
         ("clients.admin.config", "cryptography rich.console asyncio psutil"),
         ("clients.admin.backup", "pydantic cryptography rich.console asyncio psutil"),
         ("clients.admin.web", "pydantic cryptography rich.console asyncio"),
