@@ -224,7 +224,7 @@ drmaa-sanitizers: setup
 	@for checked in address,undefined thread; do
 	  DRMAA_CHECKED=$$checked $(BIN)/pytest -p no:cacheprovider tests/integration/drmaa/test_c_programs.py
 	done
-	DRMAA_CHECKED=address,undefined $(BIN)/pytest -p no:cacheprovider tests/integration/clients/test_front.py tests/integration/clients/test_front_faults.py
+	DRMAA_CHECKED=address,undefined $(BIN)/pytest -p no:cacheprovider $(addprefix tests/integration/clients/test_front,.py _accounting.py _faults.py _waits.py)
 
 install:
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"

@@ -71,8 +71,16 @@ class EndingSignals:
 
     def _submit(self, request: "dict[str, Any]") -> gdi.Answer:
         if gdi.sent_key:  # the native front has blocked the signals, and submitted the job (adr/0261)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, (*self._numbers, *self._ignored))
+            self._unblock()
         return gdi.change("submit", request)
+
+    def adopt(self, job_id: int) -> None:
+        """Take over a job that the native front has submitted, with the signals that it has blocked. Raises SignalledError."""
+        self.job_id = job_id
+        self._unblock()
+
+    def _unblock(self) -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*self._numbers, *self._ignored))
 
     def deliver(self) -> None:
         """Raise SignalledError if a signal was deferred."""

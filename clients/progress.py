@@ -10,7 +10,7 @@ from gridengine.api.job_follower import PATIENCE_S, PAUSE_S, JobFollower
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 #: seconds without a start, after which the command names the command that explains the reason
@@ -19,17 +19,19 @@ PENDING_S = 10.0
 __all__ = ("PATIENCE_S", "records_of")
 
 
-def records_of(job_id: int) -> "Iterator[dict[str, Any]]":
+def records_of(job_id: int, seen: "Iterable[int]" = (), is_quiet: bool = False) -> "Iterator[dict[str, Any]]":
     """The qmaster's records of the job until its end; across restarts of the qmaster, the end of each task once.
 
-    A line on stderr, once, if no task of the job has started after `PENDING_S`. Deviation: 8.1.9 waits without a message.
+    A line on stderr, once, if no task of the job has started after `PENDING_S`; `is_quiet`: none. Deviation: 8.1.9 waits without
+    a message. `seen`: the tasks whose ends are known already.
     """
     import threading
 
-    job_follower = JobFollower()
+    job_follower = JobFollower(seen=seen)
     pending = threading.Timer(PENDING_S, program.print_error, [f"job {job_id} is still pending: qexplain {job_id} says why"])
     pending.daemon = True
-    pending.start()
+    if not is_quiet:
+        pending.start()
     try:
         yield from _records(job_id, job_follower, pending.cancel)
     finally:

@@ -1,21 +1,31 @@
 """qsub: submit a job. Source: sge_submit(1); statements SB, SO; texts and exit codes as other programs parse them."""
 
+import os
 import sys
+from itertools import chain
 
 from clients import gdi, program
 from clients.progress import records_of
 from clients.submission import ReadSubmission, read_submission, submit_request
+from gridengine import json_text
 from gridengine.errors import EXIT_SYNC_FAILED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from clients.ending_signals import EndingSignals
 
 
+#: what the native front hands over instead of a key, before a descriptor's number: the state of its wait (adr/0261)
+_WAIT = "wait:"
+
+
 def qsub(arguments: list[str]) -> int:
     """Submit; the exit status."""
+    if gdi.sent_key.startswith(_WAIT):
+        return _continue_wait()
     job = read_submission("qsub", arguments)
     if job.settings.get("help"):
         return program.show_help("qsub")
@@ -68,7 +78,7 @@ def _report_refusal(answer: gdi.Answer, is_verification: bool) -> int:
 def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", signals: "EndingSignals | None") -> int:
     """Print the number of the job, then wait for the job if the options request it; the exit status."""
     job_id, tasks = data["job_id"], data.get("tasks", "")
-    label = f"{job_id}.{tasks}" if tasks else str(job_id)
+    label = _label(job_id, tasks)
     if job.settings.get("terse"):
         print(label)
     else:
@@ -83,6 +93,11 @@ def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", signals: "En
         return 0
     settings, immediate = job.settings, bool(job.target.request.get("now"))
     return _wait(job_id, label, bool(settings.get("sync")), immediate, terse=bool(settings.get("terse")))
+
+
+def _label(job_id: int, tasks: str) -> str:
+    """The job as messages name it. `tasks`: of an array, else ""."""
+    return f"{job_id}.{tasks}" if tasks else str(job_id)
 
 
 #: kinds of causes that the owner requested, which need no message
@@ -105,28 +120,47 @@ def _print_pending_reason(job_id: int) -> None:
         program.print_error(f"job {job_id} cannot start now: {': '.join([reported[0]['text'], *first])} (qexplain {job_id})")
 
 
+def _continue_wait() -> int:
+    """Continue the wait of the native front, which has submitted the job and printed what it knows; the exit status."""
+    from clients.ending_signals import run_interruptible
+
+    with os.fdopen(int(gdi.sent_key.removeprefix(_WAIT)), "rb") as file:
+        state = json_text.decode(file.read())
+    gdi.sent_key = ""
+
+    def follow(signals: "EndingSignals") -> int:
+        signals.adopt(state["job_id"])
+        records = records_of(state["job_id"], state["told"], state["quiet"])
+        return _follow(_label(state["job_id"], state["tasks"]), records, state["terse"], state["status"], bool(state["told"]))
+
+    return run_interruptible(follow)
+
+
 def _wait(job_id: int, label: str, sync: bool, immediate: bool, terse: bool) -> int:
     """Follow the job to its end, or with -now alone to its start; the exit status of -sync (SO-34)."""
+    records = records_of(job_id)
     if immediate:
         program.print_error("Waiting for immediate job to be scheduled.")
-    status, ended = 0, False
-    for record in records_of(job_id):
-        if immediate and record.get("deleted"):
-            break
-        if immediate:
-            program.print_error(f"Your immediate job {label} has been successfully scheduled.")
-            immediate = False
-            if not sync:
-                return 0
+        first = next(records, None)
+        if first is None or first.get("deleted"):  # None: it was deleted before this command opened the stream
+            program.print_error('Your "qsub" request could not be scheduled, try again later.')
+            return 1
+        program.print_error(f"Your immediate job {label} has been successfully scheduled.")
+        if not sync:
+            return 0
+        records = chain((first,), records)
+    return _follow(label, records, terse)
+
+
+def _follow(label: str, records: "Iterable[dict[str, Any]]", terse: bool, status: int = 0, ended: bool = False) -> int:
+    """Report the ends among the records; the exit status of -sync. `status`, `ended`: of the ends that were reported before."""
+    job_id, _, tasks = label.partition(".")
+    for record in records:
         if "exit_status" in record or record.get("deleted"):
-            outcome = _report_end(f"{job_id}.{record['task_id']}" if "." in label else label, record, terse)
+            outcome = _report_end(f"{job_id}.{record['task_id']}" if tasks else label, record, terse)
             status, ended = status or outcome, True
-    if immediate:
-        # also when the job was deleted before this command opened the stream
-        program.print_error('Your "qsub" request could not be scheduled, try again later.')
-        return 1
     if not ended:
-        status = _report_end(str(job_id), {"deleted": True}, terse)
+        status = _report_end(job_id, {"deleted": True}, terse)
     return status
 
 

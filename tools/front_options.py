@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import inspect
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from clients.progress import PENDING_S
+from clients.render.accounting import LINES, RULE
 from clients.render.jobs import JobTable
+from gridengine.errors import EXIT_SYNC_FAILED
 from gridengine.options import fields
 from gridengine.options import submit_folds as fold
 from gridengine.options.option import Option, options_of
 from gridengine.options.script_options import PREFIX
 from gridengine.options.status import STATUS_OPTIONS
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.usage import failed
+from gridengine.usage.accounting import FIELDS, WIDTH
 
 #: functions of `submit_folds` that the front has, too
 _FOLDS: dict[Callable[..., Any], str] = {
@@ -71,6 +77,17 @@ def understood(command: str) -> dict[str, tuple[Option, str, int, int]]:
     return {name: (option, "USERS", 0, 0) for name, option in users.items() if option.fold is fields.names}
 
 
+def _accounting() -> Iterator[str]:
+    """The lines of a record as qacct prints it."""
+    rows = [(json.dumps(label), FIELDS.index(field), f"KIND_{kind.upper().replace(' ', '_')}") for label, field, kind in LINES]
+    yield f"enum kind {{ {', '.join(dict.fromkeys(kind for _, _, kind in rows))} }};"
+    yield f"#define ACCOUNTING_FIELDS {WIDTH}"
+    yield f"#define ACCOUNTING_RULE {json.dumps(RULE)}"
+    yield f"#define ACCOUNTING_LINES {{{', '.join(f'{{{label}, {place}, {kind}}}' for label, place, kind in rows)}}}"
+    yield f"#define FAILURES {{{', '.join(f'[{number}] = {json.dumps(text)}' for number, text in failed.TEXTS.items())}}}"
+    yield f"#define UNKNOWN_FAILURE {json.dumps(failed.UNKNOWN)}"
+
+
 def header() -> Iterator[str]:
     """The lines of the header."""
     commands = ("qsub", "qstat")
@@ -78,7 +95,11 @@ def header() -> Iterator[str]:
     yield "/* Made by tools/front_options.py. */\n#ifndef OPTION_ROWS"
     yield f"enum fold {{ {', '.join(f'FOLD_{kind}' for kind in kinds)} }};"
     yield f"#define SCRIPT_PREFIX {json.dumps(PREFIX)}"
+    yield f"#define PENDING_MS {PENDING_S * 1000:.0f}"
+    yield f"#define EXIT_SYNC_FAILED {EXIT_SYNC_FAILED}"
+    yield f"#define SIGNAL_NAMES {{{', '.join(f'[{number}] = {json.dumps(number.name)}' for number in signal.Signals)}}}"
     yield f"#define JOB_LIST_HEADER {json.dumps(JobTable().header())}"
+    yield from _accounting()
     yield "#else"
     for command in commands:
         yield f"static const struct option {command}_options[] = {{"

@@ -25,7 +25,7 @@ COMMANDS = (
 SLURM_COMMANDS = "sbatch scancel sinfo squeue srun".split()
 
 #: Commands that the native front (clients/front, adr/0261) starts where it could be compiled; their scripts are then in libexec.
-FRONT_COMMANDS = ("qdel", "qstat", "qsub")
+FRONT_COMMANDS = ("qacct", "qdel", "qstat", "qsub")
 
 #: Small programs for load sensors and scripts; the module is `clients.utilbin.NAME`. They are in utilbin/ARCH, as those of 8.1.9.
 UTILITIES = "gethostbyaddr gethostbyname gethostname getservbyname loadcheck".split()

@@ -1,4 +1,5 @@
 /* One request and its answer, where both go without a delay; what comes after a delay is the command's in Python. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static const char *run_directory(void) {
     return found;
 }
 
-/* From now on signals wait: the command in Python deletes the job when one comes. */
+/* From now on signals stay pending: the command in Python deletes the job when one comes. */
 static void defer_signals(void) {
     sigset_t ending;
     sigemptyset(&ending);
@@ -64,27 +65,33 @@ static void defer_signals(void) {
     sigprocmask(SIG_BLOCK, &ending, NULL);
 }
 
+/* Send a request, and read the head of its answer. */
+static void exchange_heads(struct connection *connection, const char *name, const struct text *body, const char *key) {
+    int64_t deadline = now_ms() + ANSWER_MS;
+    enum exchange outcome = connection_send(connection, name, body->data, body->length, key, deadline);
+    if (outcome != EXCHANGE_DONE)
+        hand_over();
+    do
+        outcome = connection_head(connection, deadline);
+    while (outcome == EXCHANGE_INTERRUPTED);
+    if (outcome != EXCHANGE_DONE || connection->status != 200)
+        hand_over();
+}
+
 struct text ask(enum asking kind, const char *name, const struct text *body) {
     static char key[2 * KEY_BYTES + 1];
     struct connection connection;
     struct text answer = {0};
-    enum exchange outcome;
     if (body->failed || !random_digits(key, KEY_BYTES) || connection_open(&connection, run_directory()) != EXCHANGE_DONE)
         hand_over();
     if (kind == ASK_AND_WAIT)
         defer_signals();
     if (kind != ASK_READS)
         note_sent(key);
-    int64_t deadline = now_ms() + ANSWER_MS;
-    if (connection_send(&connection, name, body->data, body->length, kind == ASK_READS ? NULL : key, deadline) != EXCHANGE_DONE)
-        hand_over();
-    do
-        outcome = connection_head(&connection, deadline);
-    while (outcome == EXCHANGE_INTERRUPTED);
-    if (outcome != EXCHANGE_DONE || connection.status != 200)
-        hand_over();
+    exchange_heads(&connection, name, body, kind == ASK_READS ? NULL : key);
     if (connection_body(&connection, &answer, now_ms() + BODY_MS) != EXCHANGE_DONE || !answer.length)
         hand_over();
+    connection_close(&connection);
     return answer;
 }
 
@@ -98,15 +105,32 @@ const struct json *data_of(const char *text, size_t length, const struct json **
     return data;
 }
 
-void finish(const struct text *output) {
-    signal(SIGPIPE, SIG_IGN);
-    if (output->failed)
+void ask_stream(struct connection *connection, const char *name, const struct text *body, int wake) {
+    if (body->failed || connection_open(connection, run_directory()) != EXCHANGE_DONE)
         hand_over();
-    for (size_t at = 0; at < output->length;) {
-        ssize_t count = write(1, output->data + at, output->length - at);
-        if (count < 0) /* its reader has gone, or the disk is full: said by the command in Python */
-            hand_over();
-        at += (size_t)count;
+    connection->wake = wake;
+    exchange_heads(connection, name, body, NULL);
+    if (!connection->chunked) /* no stream: the qmaster says why */
+        hand_over();
+}
+
+bool write_all(int descriptor, const struct text *text) {
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t at = 0; !text->failed && at < text->length;) {
+        ssize_t count = write(descriptor, text->data + at, text->length - at);
+        if (count < 0 && errno != EINTR)
+            return false;
+        at += count > 0 ? (size_t)count : 0;
     }
+    return !text->failed;
+}
+
+void print_text(int descriptor, const struct text *text) {
+    if (!write_all(descriptor, text)) /* its reader has gone, or the disk is full: said by the command in Python */
+        hand_over();
+}
+
+void finish(const struct text *output) {
+    print_text(1, output);
     _exit(0);
 }

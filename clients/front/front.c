@@ -29,5 +29,7 @@ int main(int count, char **arguments) {
         qdel(rest);
     if (!strcmp(command_name(), "qstat"))
         qstat(rest);
+    if (!strcmp(command_name(), "qacct"))
+        qacct(rest);
     hand_over();
 }

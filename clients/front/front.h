@@ -1,4 +1,4 @@
-/* The native start of qsub, qdel and qstat: what is common and simple is done here, all else by the command in Python.
+/* The native start of qsub, qdel, qstat and qacct: what is common and simple is done here, all else by the command in Python.
  *
  * The one rule: whatever is not understood exactly is handed over (`hand_over`), which does not return. Before the request that
  * is as if the command in Python had been called. Afterwards the command gets the key of the request and repeats it: the qmaster
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "connection.h"
 #include "json.h"
 #include "text.h"
 
@@ -53,6 +54,8 @@ void hand_over_prepare(int count, char **arguments);
 const char *command_name(void);
 /* From now on the request may be carried out; `key`: hexadecimal digits. */
 void note_sent(const char *key);
+/* From now on the job is waited for, and not submitted again; `state` returns the first argument of the command in Python, or NULL. */
+void note_waiting(const char *(*state)(void));
 
 /* common.c. The same as `realloc`; never NULL. */
 void *grow(void *memory, size_t count, size_t size);
@@ -79,6 +82,11 @@ enum asking { ASK_READS, ASK_CHANGES, ASK_AND_WAIT };
 struct text ask(enum asking kind, const char *name, const struct text *body);
 /* The data of an answer that says success; `answers`: its texts. */
 const struct json *data_of(const char *text, size_t length, const struct json **answers);
+/* Send a request that is answered by a stream, and read the head of that. `wake`: a descriptor that ends all waiting. */
+void ask_stream(struct connection *connection, const char *name, const struct text *body, int wake);
+bool write_all(int descriptor, const struct text *text);
+/* Write it all to the standard output or the standard error. */
+void print_text(int descriptor, const struct text *text);
 /* Write it all to the standard output and end the process with 0. */
 _Noreturn void finish(const struct text *output);
 
@@ -87,8 +95,12 @@ size_t read_options(struct options table, struct strings tokens, struct settings
 /* The settings of a line of a script or a file. */
 struct settings read_line(struct options table, const char *line, size_t length);
 
+/* wait.c. Wait for the end of a job that was submitted, and end the process with its status. `tasks`: "" or those of an array. */
+_Noreturn void wait_for(long long number, const char *tasks, bool terse);
+
 _Noreturn void qsub(struct strings arguments);
 _Noreturn void qdel(struct strings arguments);
 _Noreturn void qstat(struct strings arguments);
+_Noreturn void qacct(struct strings arguments);
 
 #endif

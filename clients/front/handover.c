@@ -11,6 +11,7 @@
 static char program[PATH_MAX]; /* the command in Python: libexec/NAME beside the directory of this program */
 static const char *name = "";
 static const char *key = ""; /* of the request that was sent, "" before */
+static const char *(*state_of_wait)(void);
 static char **handed;        /* its arguments: program, key, those of the caller */
 
 void hand_over_prepare(int count, char **arguments) {
@@ -40,9 +41,13 @@ const char *command_name(void) { return name; }
 
 void note_sent(const char *of_request) { key = of_request; }
 
+void note_waiting(const char *(*state)(void)) { state_of_wait = state; }
+
 void hand_over(void) {
-    handed[1] = (char *)key;
-    execv(program, handed);
+    const char *first = state_of_wait ? state_of_wait() : key;
+    handed[1] = (char *)first;
+    if (first)
+        execv(program, handed);
     fprintf(stderr, "%s: %s cannot be started: %s\n", name, program, strerror(errno));
     _exit(1);
 }

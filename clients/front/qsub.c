@@ -237,8 +237,6 @@ void qsub(struct strings arguments) {
     long long job = json_number(data, "job_id", 0);
     if (answers->first || job <= 0 || !name || !is_printable(name) || !is_printable(tasks))
         hand_over();
-    if (submission.sync)
-        hand_over(); /* the command in Python starts while the job does */
     if (!submission.terse)
         text_printf(&output, "Your job%s ", *tasks ? "-array" : "");
     text_printf(&output, *tasks ? "%lld.%s" : "%lld", job, tasks);
@@ -246,5 +244,8 @@ void qsub(struct strings arguments) {
         text_puts(&output, "\n");
     else
         text_printf(&output, " (\"%s\") has been submitted\n", name);
-    finish(&output);
+    if (!submission.sync)
+        finish(&output);
+    print_text(1, &output);
+    wait_for(job, tasks, submission.terse);
 }

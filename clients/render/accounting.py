@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     Group = tuple[str, str, str, bool]
 
-_RULE = "=" * 62 + "\n"
+RULE = "=" * 62 + "\n"
 _GIGABYTE = 2**30
 
 #: (label, field, format) in order
-_LINES = (
+LINES = (
     ("qname", "qname", "text"),
     ("hostname", "hostname", "text"),
     ("group", "group", "text"),
@@ -62,9 +62,9 @@ _LINES = (
 def full_record(record: AccountingRecord) -> str:
     """A record as -j prints it, below a rule."""
     fields = dict(zip(FIELDS, record, strict=False))
-    lines = [f"{label:<12} {_value(fields[field], kind)}\n" for label, field, kind in _LINES]
+    lines = [f"{label:<12} {_value(fields[field], kind)}\n" for label, field, kind in LINES]
     lines += [f"{label:<12} {text}\n" for label, text in printable(record.notes).items()]
-    return _RULE + "".join(lines)
+    return RULE + "".join(lines)
 
 
 def _value(text: str, kind: str) -> str:
@@ -130,7 +130,7 @@ _ROW = "{:13.0f} {:13.3f} {:13.3f} {:13.3f} {:18.3f} {:18.3f} {:18.3f}"
 
 def reservation(use: "dict[str, Any]") -> "Iterator[str]":
     """The slots of a reservation and their use, a line per field, as of records (AR-124)."""
-    yield _RULE
+    yield RULE
     for label, value in printable(use).items():
         name, unit = label.removesuffix("_s"), ""
         if label.endswith("_time_s"):

@@ -6,6 +6,7 @@ Owns the memory of reported ends. The callers reopen the stream, and pause in be
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 #: how long the stream may be broken: the job continues meanwhile
@@ -14,12 +15,15 @@ PAUSE_S = 0.2
 
 
 class JobFollower:
-    """One job, across restarts of the qmaster. `is_finished`: all of its tasks have ended, and their ends were reported."""
+    """One job, across restarts of the qmaster. `is_finished`: all of its tasks have ended, and their ends were reported.
 
-    def __init__(self, patience: float = PATIENCE_S) -> None:
+    `seen`: the tasks whose ends were reported before.
+    """
+
+    def __init__(self, patience: float = PATIENCE_S, seen: "Iterable[int]" = ()) -> None:
         self.is_finished = False
         self._patience = patience
-        self._seen: set[int] = set()
+        self._seen = set(seen)
         self._broken_since = 0.0
 
     def is_new(self, record: "dict[str, Any]") -> bool:

@@ -45,6 +45,13 @@ ROWS = [
 ]
 
 
+#: of job 7, as texts
+RECORD = (
+    "all.q node1 users alice sleep 7 sge 0 1764000000 1764000001.25 1764000061 0 0 60 0.012345 0.0005 4096 0 0 0 0 512 3 0 8 16 "
+    "0 0 0 12 4 NONE defaultdepartment NONE 1 0 0.0125 0.25 0.001 NONE 0 NONE 123456789 0 0"
+).split()
+
+
 def respond(name: str, body: bytes) -> bytes:
     """A qmaster that agrees to everything."""
     asked = json.loads(body)
@@ -55,6 +62,9 @@ def respond(name: str, body: bytes) -> bytes:
         first = {"status": 0, "answers": [], "data": {"jobs": {"running": ROWS[:1]}}}
         body = b"".join(json.dumps(value).encode() + b"\n" for value in (first, ["pending", ROWS[1:]], ["finished", []]))
         return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    if name == "accounting":
+        sums = [[[], [1.0] * 8]] if "group_by" in asked else []
+        return answer({"status": 0, "answers": [], "data": {"records": [RECORD], "sums": sums, "next": None}})
     texts = [["info", f"alice has deleted job {job}"] for job in asked.get("targets", [])]
     return answer({"status": 0, "answers": texts, "data": None})
 
@@ -190,7 +200,7 @@ def test_a_cell_without_a_qmaster_gives_the_same_message(both, work) -> None:  #
 
 def test_a_full_disk_and_a_reader_that_has_gone(both, serve, work) -> None:  # type: ignore[no-untyped-def]
     server = serve(respond)
-    for line in ("qsub job.sh", "qdel 1", "qstat"):
+    for line in ("qsub job.sh", "qdel 1", "qstat", "qacct -j 7"):
         outcomes = []
         for run in (both.python, both.front):
             server.keys.clear()
@@ -200,7 +210,7 @@ def test_a_full_disk_and_a_reader_that_has_gone(both, serve, work) -> None:  # t
             os.close(receiving)
             gone = run(*line.split(), capture_output=False, stdout=sending, stderr=-1)
             os.close(sending)
-            assert len(set(server.keys)) == (0 if line == "qstat" else 2), "one key for each call"
+            assert len(set(server.keys)) == (0 if line.startswith(("qstat", "qacct")) else 2), "one key for each call"
             outcomes.append((done.stderr, done.returncode, gone.stderr, gone.returncode))
         assert outcomes[0] == outcomes[1] == ("write error: No space left on device\n", 1, "", 141)
 

@@ -18,6 +18,12 @@ def test_ends_are_reported_once_and_other_records_always() -> None:
     assert not job_follower.is_new({"done": True}) and job_follower.is_finished
 
 
+def test_ends_that_were_reported_before_are_not_new() -> None:
+    job_follower = JobFollower(seen=[1, 4])
+    records = [END, {"task_id": 4, "deleted": True}, {"task_id": 2, "exit_status": 0}, {"task_id": 1, "started": True}]
+    assert [job_follower.is_new(record) for record in records] == [False, False, True, True]
+
+
 def test_patience_begins_anew_when_the_stream_is_back() -> None:
     job_follower, fault = JobFollower(patience=10.0), Unreachable("away")
     job_follower.note_break(fault, 100.0)
