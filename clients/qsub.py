@@ -130,8 +130,8 @@ def _continue_wait() -> int:
 
     def follow(signals: "EndingSignals") -> int:
         signals.adopt(state["job_id"])
-        records = records_of(state["job_id"], state["told"], state["quiet"])
-        return _follow(_label(state["job_id"], state["tasks"]), records, state["terse"], state["status"], bool(state["told"]))
+        records = records_of(state["job_id"], state["reported"], state["quiet"])
+        return _follow(_label(state["job_id"], state["tasks"]), records, state["terse"], state["status"], bool(state["reported"]))
 
     return run_interruptible(follow)
 

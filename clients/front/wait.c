@@ -20,22 +20,22 @@ static struct {
     const char *tasks; /* "" where the job is no array */
     bool terse, ended;
     int status;          /* the first that is not 0 */
-    int64_t pending_at;  /* when the job has been pending for long, -1 once that is told, or anything of the job */
-    unsigned char *told; /* a bit for each task whose end is told */
+    int64_t pending_at;  /* when the job has been pending for long, -1 once that is reported, or anything of the job */
+    unsigned char *reported; /* a bit for each task whose end is reported */
     size_t room;
 } job;
 
-static bool is_told(size_t task) { return task / 8 < job.room && job.told[task / 8] >> task % 8 & 1; }
+static bool is_reported(size_t task) { return task / 8 < job.room && job.reported[task / 8] >> task % 8 & 1; }
 
-/* Before an end is told: without memory for it the command in Python tells it. */
+/* Before an end is reported: without memory for it the command in Python reports it. */
 static void make_room(size_t task) {
     size_t room = job.room ? job.room : 16;
     while (room <= task / 8)
         room *= 2;
     if (room > job.room)
-        job.told = grow(job.told, room, 1);
+        job.reported = grow(job.reported, room, 1);
     while (job.room < room)
-        job.told[job.room++] = 0;
+        job.reported[job.room++] = 0;
 }
 
 /* The state in a file without a name, for the command in Python: `wait:DESCRIPTOR`. NULL where that cannot be. */
@@ -46,9 +46,9 @@ static const char *state_file(void) {
     text_printf(&state, "{\"job_id\":%lld,\"status\":%d,\"terse\":%s,\"quiet\":%s,\"tasks\":", job.job, job.status,
                 job.terse ? "true" : "false", job.pending_at < 0 ? "true" : "false");
     text_json_string(&state, job.tasks);
-    text_puts(&state, ",\"told\":[");
+    text_puts(&state, ",\"reported\":[");
     for (size_t task = 0, count = 0; task < 8 * job.room; task++)
-        if (is_told(task))
+        if (is_reported(task))
             text_printf(&state, count++ ? ",%zu" : "%zu", task);
     text_puts(&state, "]}");
     if (state.failed || descriptor < 0 || !write_all(descriptor, &state) || lseek(descriptor, 0, SEEK_SET))
@@ -58,7 +58,7 @@ static const char *state_file(void) {
 }
 
 /* A wait may print many lines. */
-static void tell(int descriptor, struct text *text) {
+static void print_line(int descriptor, struct text *text) {
     print_text(descriptor, text);
     text_free(text);
 }
@@ -66,12 +66,12 @@ static void tell(int descriptor, struct text *text) {
 static int never_ran(const char *label) {
     struct text text = {0};
     text_printf(&text, "Job %s never ran.\n", label);
-    tell(2, &text);
+    print_line(2, &text);
     return EXIT_SYNC_FAILED;
 }
 
-/* Tell the end of a task; the exit status for it. */
-static int tell_end(const char *label, const struct json *record) {
+/* Report the end of a task; the exit status for it. */
+static int report_end(const char *label, const struct json *record) {
     struct text text = {0};
     const struct json *exit_status = json_get(record, "exit_status");
     if (!exit_status)
@@ -81,14 +81,14 @@ static int tell_end(const char *label, const struct json *record) {
         number = code - BY_SIGNAL;
     if (number > 0 && number < (long long)(sizeof signal_names / sizeof *signal_names) && signal_names[number]) {
         text_printf(&text, "Job %s received signal %s.\n", label, signal_names[number]);
-        tell(2, &text);
+        print_line(2, &text);
         return 1;
     }
     if (number || failed)
         hand_over();
     text_printf(&text, "Job %s exited with exit code %lld.\n", label, code);
     if (code || !job.terse)
-        tell(code ? 2 : 1, &text);
+        print_line(code ? 2 : 1, &text);
     return (int)code;
 }
 
@@ -109,12 +109,12 @@ static void take(const struct json *record) {
     long long task = json_number(record, "task_id", -1);
     if (task < 0 || task >= TASKS_MOST || (exit_status && (deleted || exit_status->kind != JSON_NUMBER)))
         hand_over();
-    if (is_told((size_t)task))
+    if (is_reported((size_t)task))
         return;
     snprintf(label, sizeof label, *job.tasks ? "%lld.%lld" : "%lld", job.job, task);
     make_room((size_t)task);
-    int status = tell_end(label, record);
-    job.told[task / 8] |= (unsigned char)(1 << task % 8);
+    int status = report_end(label, record);
+    job.reported[task / 8] |= (unsigned char)(1 << task % 8);
     job.status = job.status ? job.status : status;
     job.ended = true;
 }
@@ -128,11 +128,11 @@ static void take_line(const struct text *line) {
     json_free(document);
 }
 
-static void tell_pending(void) {
+static void report_pending(void) {
     struct text text = {0};
     job.pending_at = -1;
     text_printf(&text, "job %lld is still pending: qexplain %lld says why\n", job.job, job.job);
-    tell(2, &text);
+    print_line(2, &text);
 }
 
 /* Can be read once there is a signal that deletes the job; it stays pending, for the command in Python. */
@@ -164,7 +164,7 @@ void wait_for(long long number, const char *tasks, bool terse) {
                 take_line(&line);
             line.length = 0;
         } else if (outcome == EXCHANGE_TIMEOUT) {
-            tell_pending();
+            report_pending();
         } else if (outcome != EXCHANGE_INTERRUPTED) {
             hand_over();
         }

@@ -74,7 +74,7 @@ def test_a_record_is_printed_alike(both, serve, values: dict[str, str], monkeypa
         b"",
     ],
 )
-def test_what_is_not_plain_is_handed_over(played, serve, reply: bytes) -> None:  # type: ignore[no-untyped-def]
+def test_an_answer_that_is_not_plain_is_handed_over(played, serve, reply: bytes) -> None:  # type: ignore[no-untyped-def]
     serve(lambda name, body: reply)
     assert played.front("qacct", "-j", "7").stdout.splitlines() == [HANDED, "", "-j", "7"]
 

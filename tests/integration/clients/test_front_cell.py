@@ -119,6 +119,6 @@ def test_a_wait_goes_on_when_the_qmaster_is_killed_and_starts_again(fronted: Fro
         cell.must("gridengine", "start", "--host-name", cell.host)
         (cell.work / "gate").touch()
         _, err = waiting.communicate(timeout=COMMAND_S)
-    told = [f"Job {number}.{task} exited with exit code 3." for task in (1, 2)]
-    assert (sorted(without_waits(err).splitlines()), waiting.returncode) == (told, 3)
+    ends = [f"Job {number}.{task} exited with exit code 3." for task in (1, 2)]
+    assert (sorted(without_waits(err).splitlines()), waiting.returncode) == (ends, 3)
     assert fronted.number("-h", "exits.sh", "0") == int(number) + 1, "it was submitted once"

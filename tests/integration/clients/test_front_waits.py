@@ -127,7 +127,7 @@ AT_ONCE = [(job, "-now y") for job in ("ends with 3", "is deleted", "ends before
 
 @pytest.mark.statement("SO-34")
 @pytest.mark.parametrize("job, options", [*CASES, *AT_ONCE, ("ends before anything is said", ARRAY)])
-def test_an_end_is_told_as_by_the_command_in_python(both, serve, job: str, options: str) -> None:  # type: ignore[no-untyped-def]
+def test_an_end_is_reported_as_by_the_command_in_python(both, serve, job: str, options: str) -> None:  # type: ignore[no-untyped-def]
     server = serve(agree(lambda: streamed(*ENDS[job])))
     python, front = outcomes(both, server, line_of(job, options))
     assert are_alike(python, front)
@@ -155,7 +155,7 @@ BREAKS = {
     "lost by the gateway": b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 2\r\n\r\n{}",
     "closed": b"",
     "half a head": b"HTTP/1.1 200 OK\r\nTransfer-",
-    "nothing told": HEAD,
+    "nothing reported": HEAD,
     "half a line": HEAD + b"%x\r\n%b" % (len(LINE), LINE[:5]),
     "broken behind ends": HEAD + chunked(*TASKS[:2]),
     "broken behind all ends": HEAD + chunked(*TASKS),
@@ -199,7 +199,7 @@ class Waiting:
 
     def __init__(self, program: list[str], run_dir: Path, **options: Any) -> None:
         self.names: list[str] = []
-        self._said, self._streams = HEAD, list[socket.socket]()
+        self._records, self._streams = HEAD, list[socket.socket]()
         self._lock, self._opened = threading.Lock(), threading.Event()
         (run_dir / "gdi.sock").unlink(missing_ok=True)
         self._listener = socket.socket(socket.AF_UNIX)
@@ -221,7 +221,7 @@ class Waiting:
                 self.names.append(name)
                 if name == "wait":
                     self._streams.append(connection)
-                    self._send(connection, self._said)
+                    self._send(connection, self._records)
                     self._opened.set()
                 else:
                     self._send(connection, {"submit": submitted(b"{}"), "delete_jobs": DELETED}.get(name, plain(THERE)))
@@ -235,7 +235,7 @@ class Waiting:
     def say(self, piece: bytes) -> None:
         """Say something of the job."""
         with self._lock:
-            self._said += piece
+            self._records += piece
             for stream in self._streams:
                 self._send(stream, piece)
 
@@ -292,8 +292,8 @@ def test_a_closed_terminal_and_the_quit_key_do_not_end_the_wait(both, run_dir: P
 def test_a_job_that_does_not_start_is_mentioned_once(both, run_dir: Path) -> None:  # type: ignore[no-untyped-def]
     waiting = Waiting(programs(both)[1], run_dir)
     assert waiting.process.stderr
-    told = next(line for line in waiting.process.stderr if without_waits(line))
-    assert told == "job 7 is still pending: qexplain 7 says why\n"
+    line = next(line for line in waiting.process.stderr if without_waits(line))
+    assert line == "job 7 is still pending: qexplain 7 says why\n"
     waiting.drop()
     waiting.say(chunked(*STARTED, end(1, 0), DONE) + b"0\r\n\r\n")
     out, err, status = waiting.end()
