@@ -63,7 +63,7 @@ def respond(name: str, body: bytes) -> bytes:
         body = b"".join(json.dumps(value).encode() + b"\n" for value in (first, ["pending", ROWS[1:]], ["finished", []]))
         return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
     if name == "accounting":
-        sums = [[[], [1.0] * 8]] if "group_by" in asked else []
+        sums = [[["alice"] * len(asked["group_by"]), [1.0] * 8]] if "group_by" in asked else []
         return answer({"status": 0, "answers": [], "data": {"records": [RECORD], "sums": sums, "next": None}})
     texts = [["info", f"alice has deleted job {job}"] for job in asked.get("targets", [])]
     return answer({"status": 0, "answers": texts, "data": None})
