@@ -3,7 +3,7 @@
  * The one rule: whatever is not understood exactly is handed over (`hand_over`), which does not return. Before the request that
  * is as if the command in Python had been called. Afterwards the command gets the key of the request and repeats it: the qmaster
  * gives the same answer and does nothing twice (adr/0143). So every fault, wait and rare text is that of the command in Python.
- * Memory is not given back: the process ends within milliseconds. Source: adr/0261.
+ * Memory is not given back, since the process ends within milliseconds; a wait frees what each line takes. Source: adr/0261.
  */
 #ifndef FRONT_H
 #define FRONT_H

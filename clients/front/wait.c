@@ -17,10 +17,10 @@ static const char *const signal_names[] = SIGNAL_NAMES;
 
 static struct {
     long long job;
-    const char *tasks; /* "" where the job is no array */
+    const char *tasks;       /* "" where the job is no array */
     bool terse, ended;
-    int status;          /* the first that is not 0 */
-    int64_t pending_at;  /* when the job has been pending for long, -1 once that is reported, or anything of the job */
+    int status;              /* the first that is not 0 */
+    int64_t pending_at;      /* when the job has been pending for long, -1 once that is reported, or anything of the job */
     unsigned char *reported; /* a bit for each task whose end is reported */
     size_t room;
 } job;
