@@ -44,7 +44,7 @@ class SimulatedHosts:
         self.link: Link
 
     async def deliver(self, host: str, data: bytes) -> bytes:
-        """Instructions of the qmaster, as `ExecdActor.deliver` is given them."""
+        """Instructions of the qmaster, as `ExecHost.deliver` is given them."""
         batch = decode(data)
         self._master[host] = max(self._master[host], batch.master)
         for instruction in batch.instructions:

@@ -121,7 +121,7 @@ class SimulatedHost:
     # --- instructions --------------------------------------------------------------------------------------
 
     async def deliver(self, data: bytes) -> bytes:
-        """As `ExecdActor.deliver`."""
+        """As `ExecHost.deliver`."""
         batch = decode(data)
         if not self.attempt_log.obey(batch.master):
             return encode(Batch(refused=True, master=self.attempt_log.master))

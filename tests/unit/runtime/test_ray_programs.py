@@ -68,7 +68,7 @@ def test_a_worker_is_given_what_is_for_it(flags: list[str]) -> None:
 
 def test_the_actor_of_a_host_has_the_methods_that_it_is_made_with() -> None:
     _, *methods = EXECD_ACTOR
-    assert sorted(methods) == sorted(name for name in vars(ExecdActor) if not name.startswith("_"))
+    assert sorted(methods) == sorted(name for name in dir(ExecdActor) if not name.startswith("_"))
 
 
 def test_ray_compares_pythons_as_the_qmaster_does(monkeypatch: pytest.MonkeyPatch) -> None:

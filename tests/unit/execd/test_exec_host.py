@@ -1,4 +1,4 @@
-"""The actor's answers to batches of instructions, without Ray: its parts are put together by hand."""
+"""The answers of an execd to batches of instructions, without Ray: its parts are put together by hand."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from daemons.execd.actor import ExecdActor
 from daemons.execd.attempt_log import AttemptLog
+from daemons.execd.exec_host import ExecHost
 from daemons.runtime.ray_session import KEPT
 from gridengine.errors import UnavailableError
 from gridengine.protocols.delivery import Acknowledgement, Batch, Forget, Instruction, Signal, decode, encode
 from tests.unit.execd.instructions import start
 
 
-class Actor(ExecdActor):
+class Actor(ExecHost):
     """`troubles`: the exceptions that instructions of these classes raise."""
 
     def __init__(self, place: Path, **troubles: Exception) -> None:
@@ -29,7 +29,7 @@ class Actor(ExecdActor):
         return Acknowledgement()
 
 
-def send(actor: ExecdActor, *instructions: Instruction, stamp: tuple[int, int] = (0, 0)) -> Batch:
+def send(actor: ExecHost, *instructions: Instruction, stamp: tuple[int, int] = (0, 0)) -> Batch:
     return decode(asyncio.run(actor.deliver(encode(Batch(instructions=list(instructions), master=stamp)))))
 
 
