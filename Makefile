@@ -38,10 +38,11 @@
 #   make scale RATE=1000       the highest rate of one-second tasks that such a cell holds, tried from this rate on
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the accounting database, on DuckDB and on PostgreSQL, and time each stored query
-#   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and check the results (root)
+#   make torture MINUTES=10 SEED=1 [SHADOW=1] [RACK=1]   break a cell of the test bed under a mixed load, and check the results (root)
 #   make simulate SEEDS=1000 FROM=0  run this many seeds of the simulation, each a cell with random faults
 #   make masters SEEDS=200 FROM=0  check that random shadows, takeovers, power failures and old files never give two masters
 #   make kills MINUTES=10 SEED=1     kill processes of a cell while tasks start and end: every task must run once
+#   make racks                 a cell whose hosts share a Ray node: jobs, deaths of hosts and of the node, a restart of the qmaster
 #   make clusters              run Ray, Dask, MPICH and Jupyter in jobs, and lose a host during a map, on the test bed (root)
 #   make sites                a cell with IPv6 alone, with users of an LDAP server, with homes that root cannot enter, by Ansible; SELinux (root)
 #   make unmodified            run unmodified Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap on a cell
@@ -52,7 +53,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-types test-hosts test-commands test-aside test-later test-jobs test-admin test-web test-torture test-cost lint types check fresh pythons fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-task-lists clusters sites unmodified machines simulate masters scale clean
+.PHONY: --web help setup test test-core test-types test-hosts test-commands test-aside test-later test-jobs test-admin test-web test-torture test-cost lint types check fresh pythons fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-task-lists clusters sites unmodified machines simulate masters scale clean racks
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -298,10 +299,13 @@ bench-web: setup
 	@$(BIN)/python -m bench.web build/cell.env
 
 torture: setup
-	@$(BIN)/python -m tests.torture "$(or $(MINUTES),10)" "$(or $(SEED),1)" $(if $(SHADOW),shadow)
+	@$(BIN)/python -m tests.torture "$(or $(MINUTES),10)" "$(or $(SEED),1)" $(if $(SHADOW),shadow) $(if $(RACK),rack)
 
 masters: setup
 	@$(BIN)/python -m tests.property.masters_world --seeds "$(or $(SEEDS),200)" --from "$(or $(FROM),0)"
+
+racks: setup
+	@$(PYTEST) -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 tests/integration/test_racks.py
 
 simulate: setup
 	@$(BIN)/python -m tests.simulation --seeds "$(or $(SEEDS),1000)" --from "$(or $(FROM),0)"

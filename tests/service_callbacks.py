@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from gridengine.protocols.gdi.requests import Answer, Shutdown
+from gridengine.protocols.gdi.requests import Answer, ExecdHello, Shutdown
 
 _Result = TypeVar("_Result")
 
@@ -32,8 +32,8 @@ class IdleCallbacks:
     async def read_output(self, host: str, data: bytes) -> bytes:
         raise LookupError("it has not joined")
 
-    async def host_joined(self, host: str) -> None:
-        pass
+    async def host_joined(self, hello: ExecdHello) -> Mapping[str, object]:
+        return self.session()
 
     def session(self) -> dict[str, str]:
         return {}

@@ -1,6 +1,6 @@
 """A cell of many simulated hosts and jobs, as a table and as JSON: `python -m bench.scale --hosts 10000 --jobs 1000000`.
 
-Qmaster, scheduler and hosts are processes with the code of a real cell, except for Ray, which `bench.scale.calls` replaces.
+Qmaster, scheduler and hosts are processes with the code of a real cell, except for Ray, which `daemons.runtime.calls` replaces.
 The first jobs are submitted over GDI connections, because the commands are too slow for a million jobs. All further jobs are
 copies of the result of the qmaster's own `submit` for a request of each category, recorded in its process, a hundred to a
 transaction. Called by `make scale`. Results: docs/performance.md.
@@ -17,9 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.scale.calls import CallFailed, Link, connect
 from bench.scale.processes import Process
 from bench.scale.requests import Figures, asked, commands, polled, submit
+from bench.scale.sockets import connect
+from daemons.runtime.calls import CallFailedError, Link
 
 SLOTS, LOAD_REPORT_S, POLLERS = 8, 40.0, 20
 OVER_GDI = 5_000
@@ -29,10 +30,10 @@ COMMANDS = ["qsub -b y -h /bin/true", "qstat -u nobody", "qstat -j 1", "qstat -g
 
 
 class Run:
-    """A cell in a directory, and its figures."""
+    """A cell in a directory, and its figures. `rack`: hosts in a rack, 0 for no racks."""
 
-    def __init__(self, directory: Path, hosts: int, jobs: int) -> None:
-        self.directory, self.hosts, self.jobs = directory, hosts, jobs
+    def __init__(self, directory: Path, hosts: int, jobs: int, rack: int) -> None:
+        self.directory, self.hosts, self.jobs, self.rack = directory, hosts, jobs, rack
         self.figures: Figures = {"hosts": hosts, "slots": hosts * SLOTS, "jobs": jobs}
         self.calls = str(directory / "run" / "calls.sock")
         self.gdi = directory / "run" / "gdi.sock"
@@ -50,7 +51,7 @@ class Run:
     async def start(self) -> Figures:
         """Start qmaster and scheduler; returns the qmaster's figures of its start."""
         Path(self.calls).unlink(missing_ok=True)
-        self.qmaster = Process("qmaster", self.directory, self.hosts, SLOTS)
+        self.qmaster = Process("qmaster", self.directory, self.hosts, SLOTS, self.rack)
         start_figures = await asyncio.to_thread(self.qmaster.line)
         self.schedd = Process("schedd", self.calls)
         self.watch = await connect(self.calls, "watch", {})
@@ -87,7 +88,7 @@ class Run:
         """The cell without jobs: hosts join and report."""
         self.note("start_empty", await self.start())
         self.note("commands_empty_ms", await commands(self.directory, COMMANDS[:2]))
-        self.simulated = Process("hosts", self.calls, self.hosts, LOAD_REPORT_S)
+        self.simulated = Process("hosts", self.calls, self.hosts, LOAD_REPORT_S, self.rack)
         self.note("all_hosts_up_s", await self.until("up", self.hosts))
         await asyncio.sleep(2)
         await self.load("reports_without_jobs")
@@ -150,7 +151,7 @@ class Run:
                 await stage()
             await self.watch.call("stop")
             self.note("stop", await asyncio.to_thread(self.qmaster.line))
-        except (CallFailed, TimeoutError) as error:
+        except (CallFailedError, TimeoutError) as error:
             self.note("broken_off", str(error))
         finally:
             for process in (self.qmaster, self.schedd, self.simulated):
@@ -162,10 +163,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scale")
     parser.add_argument("--hosts", type=int, default=10_000)
     parser.add_argument("--jobs", type=int, default=1_000_000)
+    parser.add_argument("--rack", type=int, default=0, help="hosts in a rack; 0: no racks")
     parser.add_argument("--json", type=Path, help="where the figures go, too")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ge-scale-", dir=os.environ.get("TMPDIR", "/var/tmp")) as name:
-        figures = asyncio.run(Run(Path(name), arguments.hosts, arguments.jobs).run())
+        figures = asyncio.run(Run(Path(name), arguments.hosts, arguments.jobs, arguments.rack).run())
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
 

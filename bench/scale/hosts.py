@@ -1,4 +1,4 @@
-"""Simulated exec hosts, many to a process: `python -m bench.scale.hosts SOCKET HOSTS SECONDS`.
+"""Simulated exec hosts, many to a process: `python -m bench.scale.hosts SOCKET HOSTS SECONDS RACK` (hosts in a rack, or 0).
 
 Owns the behaviour of `sge_execd` as the qmaster sees it: an inventory first, a load report every so many seconds with the
 changed values, acknowledged starts, and ends; the first argument of a job is its duration in seconds (SI-1, SI-2: hosts without
@@ -13,8 +13,10 @@ import random
 import sys
 import time
 
-from bench.scale.calls import CallFailed, Link, connect
 from bench.scale.qmaster import host_names
+from bench.scale.racks import SimulatedRacks
+from bench.scale.sockets import connect
+from daemons.runtime.calls import CallFailedError, Link
 from gridengine.protocols.delivery import Acknowledgement, Batch, Ended, Inventory, Load, Report, Signal, Start, decode, encode
 from gridengine.values.task_key import TaskKey
 
@@ -33,15 +35,19 @@ _CHANGING = (
 class SimulatedHosts:
     """All hosts of the process, and the clock at which their jobs end."""
 
-    def __init__(self, hosts: int, load_report_s: float) -> None:
+    def __init__(self, hosts: int, load_report_s: float, rack: int) -> None:
         self.names = host_names(hosts)
-        self._load_report_s = load_report_s
+        self._load_report_s, self._rack = load_report_s, rack
         self._master = dict.fromkeys(self.names, (0, 0))
         self._numbers = dict.fromkeys(self.names, 0)
         self._life = int(time.time() * 1000)
         self._running: dict[str, set[TaskKey]] = {name: set() for name in self.names}
         self._saying: set[asyncio.Task[bool]] = set()
         self.link: Link
+        self._racks: SimulatedRacks | None = None
+
+    async def _take(self, host: str, data: bytes) -> bytes:
+        return await (self.deliver if self._racks is None else self._racks.deliver)(host, data)
 
     async def deliver(self, host: str, data: bytes) -> bytes:
         """Instructions of the qmaster, as `ExecHost.deliver` is given them."""
@@ -78,9 +84,14 @@ class SimulatedHosts:
         """Whether the qmaster has taken it."""
         self._numbers[host] += 1
         batch = Batch(reports=list(reports), master=self._master[host], host=(self._life, self._numbers[host]))
-        answer = decode(await self.link.call("report", host, encode(batch)))
+        answer = decode(await self._send(host, encode(batch)))
         self._master[host] = max(self._master[host], answer.master)
         return not answer.refused
+
+    async def _send(self, host: str, data: bytes) -> bytes:
+        if self._racks is not None:
+            return await self._racks.report(host, data)
+        return bytes(await self.link.call("report", host, data))
 
     def load(self, full: bool) -> Load:
         values = {name: f"{random.random() * 8:.6f}" for name in _CHANGING}
@@ -98,14 +109,17 @@ class SimulatedHosts:
     async def run(self, socket: str) -> None:
         """Run until the qmaster is gone, and again with the next qmaster."""
         while True:
-            self.link = await connect(socket, "hosts", {"deliver": self.deliver})
+            self.link = await connect(socket, "hosts", {"deliver": self._take})
             lives = [asyncio.create_task(self._lives(name, number)) for number, name in enumerate(self.names)]
+            if self._rack:
+                self._racks = SimulatedRacks(self.names, self._rack, self.link, self.deliver)
+                lives.append(asyncio.create_task(self._racks.run()))
             await self.link.run()
             for life in lives:
                 life.cancel()
-            with contextlib.suppress(CallFailed):
+            with contextlib.suppress(CallFailedError):
                 await asyncio.gather(*lives, return_exceptions=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(SimulatedHosts(int(sys.argv[2]), float(sys.argv[3])).run(sys.argv[1]))
+    asyncio.run(SimulatedHosts(int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])).run(sys.argv[1]))

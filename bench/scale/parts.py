@@ -26,7 +26,7 @@ PARTS = {
     "schedule": ("daemons/qmaster/serve/scheduling", "daemons/qmaster/serve/cycle_pacing"),
     "deliver": ("daemons/qmaster/serve/hosts/",),
     "report": ("daemons/qmaster/serve/",),
-    "calls": ("bench/scale/",),
+    "calls": ("bench/scale/", "daemons/runtime/calls",),
 }
 """Part -> beginnings of paths below the project; the first that fits counts."""
 _ROOT = os.getcwd() + os.sep

@@ -1,6 +1,6 @@
-"""The qmaster of a simulated cell: the service over a spool, with the calls of `bench.scale.calls` instead of Ray's.
+"""The qmaster of a simulated cell: the service over a spool, with the calls of `daemons.runtime.calls` instead of Ray's.
 
-`python -m bench.scale.qmaster DIRECTORY HOSTS SLOTS`: an existing spool in the directory is read; otherwise the cell
+`python -m bench.scale.qmaster DIRECTORY HOSTS SLOTS RACK`: an existing spool in the directory is read; otherwise the cell
 is created, with its hosts. Prints a line of JSON when commands are answered: seconds for reading the spool, and for all until
 then.
 """
@@ -18,17 +18,20 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from bench.scale.calls import Handler, Link
 from bench.scale.parts import Sampler
+from bench.scale.racks import racks_of
 from bench.scale.requests import CATEGORIES, job
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.master import DAEMON, Master
+from daemons.qmaster.serve.hosts.racks import Racks
 from daemons.qmaster.serve.scheduling import snapshot_calls
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.transaction import Transaction
+from daemons.runtime.calls import Handler, Link
 from daemons.runtime.garbage_collection import collection_disabled, tune_collection_for_service
 from gridengine.protocols.gdi.requests import Caller, decode_request
+from gridengine.protocols.racks import decode_statement
 from gridengine.state.jobs import Job
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.machines.job import JobSubmitted
@@ -37,6 +40,7 @@ from tests.service_callbacks import IdleCallbacks
 
 MASTER = "master"
 _A_COMMIT = 100
+NODE_WATCH_S = 0.5
 
 
 def host_names(hosts: int) -> list[str]:
@@ -46,7 +50,11 @@ def host_names(hosts: int) -> list[str]:
 class SimulatedCell:
     """The process: its callers, and the processes that it calls."""
 
-    def __init__(self, directory: Path, hosts: int, slots: int) -> None:
+    def __init__(self, directory: Path, hosts: int, slots: int, rack: int) -> None:
+        racks = racks_of(host_names(hosts), rack) if rack else {}
+        (directory / "racks").write_text("".join(f"{name} {' '.join(members)}\n" for name, members in racks.items()))
+        self._rack, self._nodes = rack, {members[0] for members in racks.values()}
+        self._racks = Racks(directory / "racks", time.monotonic)
         began = time.perf_counter()
         self._directory = directory
         self._links: dict[str, Link] = {}
@@ -86,6 +94,7 @@ class SimulatedCell:
         handlers: dict[str, Handler] = {
             "report": self.service.reports, "stop": self._stop, "busy": self._busy,
             "fill": self._fill, "snapshot": self._snapshot, "sample": self._sample,
+            "state_rack": self._state_rack,
         }
         link = self._links[name] = Link(reader, writer, handlers)
         await link.run()
@@ -110,6 +119,19 @@ class SimulatedCell:
     async def _deliver(self, host: str, data: bytes) -> bytes:
         acknowledgements: bytes = await self._link("hosts").call("deliver", host, data)
         return acknowledgements
+
+    async def _state_rack(self, data: bytes) -> bool:
+        """As the qmaster's actor does."""
+        connected = self._racks.state(decode_statement(data))
+        for host in connected or ():
+            self.service.dispatcher.inventoried(host)
+        return connected is not None
+
+    async def _watch(self) -> None:
+        """As the qmaster's actor does, in a cell whose hosts are in racks."""
+        while self._rack:
+            await asyncio.sleep(NODE_WATCH_S)
+            self.service.lose_nodes(set(self.service.hosts_with_nodes()) - self._racks.alive(self._nodes))
 
     async def _stop(self) -> bool:
         self._stopped.set()
@@ -166,10 +188,12 @@ class SimulatedCell:
         await self.service.start(self._directory / "run" / "gdi.sock", MASTER, lambda _: "")
         socket = self._directory / "run" / "calls.sock"
         socket.unlink(missing_ok=True)
+        watch = asyncio.create_task(self._watch())
         server = await asyncio.start_unix_server(self._linked, socket, limit=2**26)
         print(json.dumps({"read_s": round(self.read_s, 2), "ready_s": round(time.perf_counter() - began, 2)}), flush=True)
         await self._stopped.wait()
         server.close()
+        watch.cancel()
         began = time.perf_counter()
         await self.service.stop()
         print(json.dumps({"stop_s": round(time.perf_counter() - began, 2)}), flush=True)
@@ -177,4 +201,4 @@ class SimulatedCell:
 
 if __name__ == "__main__":
     started = time.perf_counter()
-    asyncio.run(SimulatedCell(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])).run(started))
+    asyncio.run(SimulatedCell(Path(sys.argv[1]), *map(int, sys.argv[2:5])).run(started))

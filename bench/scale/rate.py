@@ -31,7 +31,7 @@ class Rates(Run):
     """A cell with jobs that wait, in which rates are tried."""
 
     def __init__(self, directory: Path, hosts: int, pending: int, categories: int, seconds: float, single: bool) -> None:
-        super().__init__(directory, hosts, pending)
+        super().__init__(directory, hosts, pending, rack=0)
         self._categories, self._seconds, self._single = categories, seconds, single
 
     async def highest(self, rate: int) -> int:
@@ -51,7 +51,7 @@ class Rates(Run):
     async def prepare(self) -> None:
         """The hosts are up, and the jobs that wait have been looked at."""
         self.note("start", await self.start())
-        self.simulated = Process("hosts", self.calls, self.hosts, LOAD_REPORT_S)
+        self.simulated = Process("hosts", self.calls, self.hosts, LOAD_REPORT_S, 0)
         self.note("all_hosts_up_s", await self.until("up", self.hosts))
         await self.watch.call("fill", self.jobs, self._categories, ["arch=none"])
         self.note("all_prioritised_s", await self.until("prioritised", self.jobs))

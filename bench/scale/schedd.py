@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import Any
 
-from bench.scale.calls import connect
+from bench.scale.sockets import connect
 from daemons.runtime.garbage_collection import tune_collection_for_service
 from daemons.schedd.actor import Schedd
 

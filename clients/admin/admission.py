@@ -25,11 +25,12 @@ from clients.admin.host_consumables import can_count_gpus, counts_memory
 from clients.admin.host_keys import addresses_of, open_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import ROLES, HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects
+from clients.admin.racks import place_in_rack
 from gridengine.addresses import canonical, is_loopback
 from gridengine.protocols.joining import JoinedHost, JoinRecord
 
 #: files of `common/`, if they exist; `settings.sh` is made on the host, where programs may be in another directory
-GIVEN = ("bootstrap", "act_qmaster", "cell_id", "cluster_name", "host_aliases", "tls.crt", "shadow_masters")
+GIVEN = ("bootstrap", "act_qmaster", "cell_id", "cluster_name", "host_aliases", "tls.crt", "shadow_masters", "racks")
 
 
 def main() -> int:
@@ -62,6 +63,8 @@ def admit_host(cell: InstalledCell, fields: dict[str, Any]) -> dict[str, Any]:
         replaced = _has_keys(authority, host) and not repeated
         addresses = _checked_addresses(cell, authority, record, host, fields["address"])
         _configure(host, record, fields)
+        if rack := record.placing.get("rack", ""):
+            place_in_rack(cell, [host], str(rack))
         if not repeated:  # before the keys are made: the token stays used even if a later step fails
             authority.keep_join(record._replace(joined=(*record.joined, JoinedHost(host, key, now.timestamp()))))
         certificate, gdi_key = authority.admit(host, request, addresses, now)

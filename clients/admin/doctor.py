@@ -47,6 +47,7 @@ from clients.admin.local_daemons import (
 )
 from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
+from clients.admin.racks import check_racks
 from clients.admin.systemd_checks import check_units
 from gridengine.errors import plain_fault
 from gridengine.protocols import arco
@@ -81,6 +82,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
     checks: list[tuple[Callable[..., Iterator[Finding]], tuple[object, ...]]] = [
         (check_owners, (cell,)),
         (check_files, (cell,)),
+        (check_racks, (cell,)),
         (check_secrets, (cell, now)),
         (check_names, (cell,)),
         (check_spool, (cell,)),

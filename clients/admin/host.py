@@ -22,6 +22,7 @@ from clients.admin.host_keys import add_host, addresses_of, open_authority, requ
 from clients.admin.host_objects import ROLES, HostOptions, queues_of, quota_references, references, with_host, without_host
 from clients.admin.local_daemons import is_master_here, qmaster_of, restart_in_place
 from clients.admin.qmaster_requests import carry_out, read, read_objects
+from clients.admin.racks import NO_RACK, checked_rack, place_in_rack, rack_of, read_racks
 
 host = typer.Typer(
     callback=read_cell_options, help="Add hosts to the cell, drain and remove them; make, show and revoke their keys."
@@ -59,6 +60,9 @@ def add(
         typer.Option(help="Count memory (h_vmem) up to this size; total: the reported size. Default: total if the cell counts."),
     ] = "",
     gpus: Annotated[int, typer.Option(min=0, max=9999, help="Count this number of GPUs (gpu).")] = 0,
+    rack: Annotated[
+        str, typer.Option(metavar="RACK", help="Behind the Ray node of this rack; NONE: a node of its own. On the master host.")
+    ] = "",
     into: Into = None,
 ) -> None:
     """Add hosts to the cell: roles, queues, keys. Existing settings of a host stay. On the master host."""
@@ -67,6 +71,8 @@ def add(
         raise AdminError(f"--into {into}: for the keys of one host, in a new directory")
     if memory not in ("", "total"):
         memory_size("--memory", memory)
+    if checked_rack(rack):
+        require_master(cell)
     everywhere = slots is not None and not queue and not new_queue
     options = HostOptions(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, everywhere, memory, gpus)
     hosts = [unique_name(cell, name) for name in names]
@@ -76,9 +82,17 @@ def add(
     for name in hosts:
         after = with_host(after, name, _with_reported_values(before, name, options))
     _apply_changes(before, after)
+    if rack:
+        _print_moves(place_in_rack(cell, hosts, rack), rack)
     for name in hosts:
         _print_slots(after, name, options)
         _provide_keys(cell, name, into)
+
+
+def _print_moves(moved: list[str], rack: str) -> None:
+    where = "have a Ray node of their own" if rack == NO_RACK else f"are in rack {rack}"
+    if moved:
+        typer.echo(f"{', '.join(moved)} {where}, from their daemons' next message on; jobs go on")
 
 
 def chosen_roles(requested: list[str] | None) -> tuple[str, ...]:
@@ -202,6 +216,7 @@ def remove(
     for name in [name for name in hosts if name in before.get("exec_host", {})]:
         _end_daemon(name)
     _apply_changes(before, after)
+    place_in_rack(cell, hosts, NO_RACK)
     _revoke(cell, [name for name in hosts if name in known])
     for name in hosts:
         for what, where in quota_references(after, name):
@@ -256,10 +271,13 @@ def _apply_changes(before: Objects, after: Objects) -> None:
 
 @host.command("list")
 def list_command(context: typer.Context) -> None:
-    """Show the exec hosts that have keys: name, serial number of the certificate, its last day, location of the keys."""
-    for known in open_authority(master_cell(context)).hosts():
+    """Show the exec hosts that have keys: name, serial number of the certificate, its last day, location of the keys, rack."""
+    cell = master_cell(context)
+    racks = read_racks(cell)
+    for known in open_authority(cell).hosts():
         location = "in common/secrets" if known.waiting else "on the host"
-        typer.echo(f"{known.name:<24} {known.serial:<40} {known.until:%Y-%m-%d} {location}")
+        rack = f", in rack {name}" if (name := rack_of(racks, known.name)) else ""
+        typer.echo(f"{known.name:<24} {known.serial:<40} {known.until:%Y-%m-%d} {location}{rack}")
 
 
 @host.command()

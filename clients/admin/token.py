@@ -21,6 +21,7 @@ from clients.admin.host import Groups, Queues, Roles, chosen_roles, master_cell
 from clients.admin.host_keys import addresses_of, open_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import HostOptions, with_host
 from clients.admin.qmaster_requests import read_objects
+from clients.admin.racks import checked_rack
 from gridengine.addresses import join_port
 from gridengine.protocols.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
 
@@ -46,6 +47,7 @@ def join(
     queue: Queues = None,
     group: Groups = None,
     memory: Annotated[bool, typer.Option("--memory", help="Count the memory (h_vmem) of hosts that join.")] = False,
+    rack: Annotated[str, typer.Option(metavar="RACK", help="Hosts that join are behind the Ray node of this rack.")] = "",
 ) -> None:
     """Make and print a token by which one host, or the named hosts, may join. On the master host.
 
@@ -57,6 +59,7 @@ def join(
     options = HostOptions(chosen_roles(role), queues, groups=groups, memory="1G" if memory else "")
     with_host(read_objects(), "host", options)  # reports wrong options now
     placing: dict[str, object] = {"roles": options.roles, "queues": queues, "groups": groups, "memory": memory}
+    placing |= {"rack": rack} if checked_rack(rack) else {}
     hosts = _permitted_hosts(cell, names or [])
     if hosts and count is not None:
         raise AdminError("--hosts: the token is for the hosts that are named, each once")

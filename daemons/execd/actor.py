@@ -30,6 +30,10 @@ class QmasterCalls:
         answer: bytes = await self._call("report", host, data)
         return answer
 
+    async def state(self, data: bytes) -> bool:
+        """Pass a `Statement` of a rack's node on; returns whether it is taken. Raises as `report`."""
+        return bool(await self._call("state_rack", data))
+
     async def _call(self, method: str, *arguments: Any) -> Any:
         try:
             if self._qmaster is None:

@@ -276,7 +276,7 @@ class ExecHost:
 
 
 def _lock_alone(path: Path) -> int:
-    """Wait until no other execd of this host lives, and keep others out while this process lives.
+    """Wait until no other execd of this host lives, and keep further processes out while this process lives.
 
     An actor whose node has been killed dies with it; until then two of them would change the same files.
     """

@@ -1,4 +1,5 @@
-"""The supervisor of an exec host: keeps its Ray node, launcher, gateway and session server running, and sends hellos.
+"""The supervisor of an exec host: keeps its Ray node, or its execd in a rack, launcher, gateway and session server running, and
+sends hellos.
 
 Owns their lives; imports no Ray and knows no job. Its child processes end with it, except shepherds and jobs: shepherds and
 jobs always go on. Called by the program `sge_execd`. Source: docs/architecture.md section 5.
@@ -12,13 +13,15 @@ import logging
 import os
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 
 from daemons.execd.keep_running import keep_running
+from daemons.execd.rack_process import RackProcess
 from daemons.execd.ray_head import wait_until_head_gone
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import PID_FILE, join_cell, read_cell_id
@@ -44,6 +47,7 @@ from gridengine.errors import plain_fault
 from gridengine.files.durable import atomic_write
 from gridengine.files.incarnation import incarnation
 from gridengine.protocols.protocol import MASTER_REPLY_FILE, PROTOCOL, incompatibility_reason
+from gridengine.protocols.racks import CONNECTED, Place
 from gridengine.values.units import format_duration
 
 _log = logging.getLogger(__name__)
@@ -89,6 +93,7 @@ class ExecdSupervisor:
         self._gateway = Gateway(cell, self._client, limiter, lambda: renewal.is_due)
         self._sessions = SessionServer(cell, host, limiter)
         self._witness = Witness(cell, host)
+        self._rack = RackProcess(cell, host, self._request_hello)
         self._caller = _own_identity()
         self._cluster: Cluster | None = None
         self._news = asyncio.Event()  # the cluster has changed
@@ -107,6 +112,7 @@ class ExecdSupervisor:
             asyncio.create_task(keep_running("gateway", self._gateway.run)),
             asyncio.create_task(keep_running("session server", self._sessions.run)),
             asyncio.create_task(keep_running("Ray node", self._node)),
+            asyncio.create_task(keep_running("execd in a rack", self._rack.run)),
             asyncio.create_task(keep_running("witness", self._witness.run)),
             asyncio.create_task(self._announce(on_serving)),
         ]
@@ -115,7 +121,7 @@ class ExecdSupervisor:
             await stop.wait()
         hellos.cancel()
         await asyncio.gather(hellos, return_exceptions=True)
-        if self._node_id and not self._renewal.is_due:
+        if self._has_joined and not self._renewal.is_due:
             await self._say_goodbye()
         for task in work:
             task.cancel()
@@ -211,6 +217,9 @@ class ExecdSupervisor:
             finally:
                 ended.cancel()
                 changed.cancel()
+        if node.alive and self._cluster is None:
+            _log.warning("another host is the node of the rack now", extra=about("rack_node_moved"))
+            return
         master_restarted = "the master has restarted: this host joins it again"
         what = master_restarted if node.alive else "the node of this host has ended: it is restarted"
         _log.warning("%s", what, extra=about("host_rejoins"))
@@ -224,8 +233,8 @@ class ExecdSupervisor:
         while True:
             self._hello_requested.clear()
             try:
-                self._set_cluster(await self._say_hello())
-                wait_s = self._pace_s if self._node_id else _HELLO_S
+                await self._say_hello()
+                wait_s = self._pace_s if self._has_joined else _HELLO_S
                 backoff.reset()
                 self._log_change("")
                 self._note_message("")
@@ -240,12 +249,21 @@ class ExecdSupervisor:
             except TimeoutError:
                 continue
 
-    async def _say_hello(self) -> Cluster:
+    @property
+    def _has_joined(self) -> bool:
+        """Whether this host can take jobs: the node is there that the qmaster wants here, and in a rack the connection."""
+        has_node = bool(self._node_id) or self._cluster is None
+        return has_node and self._rack.state == CONNECTED if self._rack.place is not None else bool(self._node_id)
+
+    def _request_hello(self) -> None:
+        self._hello_requested.set()
+
+    async def _say_hello(self) -> None:
         try:
             body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation(), "session_port": self._sessions.port}
             body |= {"protocol": PROTOCOL, "ray": ray_version(), "node_id": self._node_id}
             body |= {"release": own_release(), "installed": self._renewal.installed, "refusal": self._renewal.refusal}
-            body["cell_id"] = read_cell_id(self._spool)
+            body |= {"cell_id": read_cell_id(self._spool), "rack": self._rack.state}
             body |= await asyncio.to_thread(self._copy.state)
             answer = await self._client.post(
                 "/v1/execd_hello",
@@ -268,9 +286,21 @@ class ExecdSupervisor:
             if "files" in data and not await self._master_or_shadow_here():
                 await asyncio.to_thread(self._copy.take, data["files"])
             self._pace_s = float(data.get("hello_s", _HELLO_S))
-            return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
+            self._take_place(data)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmasterError(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
+
+    def _take_place(self, data: Mapping[str, Any]) -> None:
+        """Follow the answer to a hello: the cluster to join, or the place in a rack; the node of a rack gets both of them. An
+        empty place changes nothing. Raises KeyError, ValueError, TypeError."""
+        place = None
+        if "rack" in data:
+            if not (fields := data["rack"]):
+                return
+            place = Place(str(fields["rack"]), str(fields["node"]), str(fields["token"]), int(fields["port"]))
+        is_node = place is None or place.node == self._host
+        self._set_cluster(Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"])) if is_node else None)
+        self._rack.move(place)
 
     async def _say_goodbye(self) -> None:
         """Tell the qmaster that this daemon ends in order, before its node does: else the host would be taken for lost."""
@@ -282,7 +312,7 @@ class ExecdSupervisor:
         """Whether a daemon that owns the files of this host, or replicates the master's by itself, runs here."""
         return any([await _answers(str(self._cell.run_dir / name)) for name in ("seat.sock", "gdi.sock")])
 
-    def _set_cluster(self, cluster: Cluster) -> None:
+    def _set_cluster(self, cluster: Cluster | None) -> None:
         if cluster != self._cluster:
             self._cluster = cluster
             self._news.set()

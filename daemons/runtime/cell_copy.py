@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 LOCAL_SETTINGS = ("qmaster_spool_dir", "execd_spool_dir", "run_dir", "execd_port")
 """Settings of bootstrap that may differ from host to host: a host keeps its own lines."""
-LARGEST = 65536
+LARGEST = 262144
 """Largest size of an offered file, in bytes; longer files are not offered."""
 MARK = ".shared_with_master"
 _READ_S = 1.0

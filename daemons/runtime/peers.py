@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -149,10 +150,18 @@ async def wait_for_candidate_hosts(cell: Cell) -> tuple[str, ...]:
 
 
 def _caller(request: web.BaseRequest) -> str:
-    """The host in the subject of the caller's certificate; its alternative names are the same for all hosts."""
-    certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
+    return common_name(request.transport.get_extra_info("peercert") if request.transport is not None else None)
+
+
+def common_name(certificate: Mapping[str, Any] | None) -> str:
+    """The host in the subject of a peer's certificate, "" without one; its alternative names are the same for all hosts."""
     for part in (certificate or {}).get("subject", ()):
         for field, value in part:
             if field == "commonName":
                 return str(value)
     return ""
+
+
+def is_certified(host: str, name: str) -> bool:
+    """Whether the subject `name` of a certificate is of this host."""
+    return bool(name) and host[:_MAX_COMMON_NAME] == name

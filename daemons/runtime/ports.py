@@ -63,6 +63,14 @@ def session_ports(cell: Cell) -> list[int]:
     return [cell.execd_port] if cell.execd_port else list(range(low + PORT_BLOCK - 1, high + 1, PORT_BLOCK))
 
 
+def rack_ports(cell: Cell, own_port: int) -> list[int]:
+    """Return the ports at which the node of a rack may accept its hosts: ports of Ray's workers in the block of its own node,
+    which has a single worker. `own_port`: of that worker."""
+    low = cell.ray_ports[0]
+    first = own_port - (own_port - low) % PORT_BLOCK
+    return [port for port in range(first + 2, first + PORT_BLOCK - 1) if port != own_port]
+
+
 def _can_listen(address: str, port: int) -> bool:
     with socket.socket(family_of(address)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the later listener does

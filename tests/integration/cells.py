@@ -129,7 +129,7 @@ class DemoCell:
 
     host = "node1"
 
-    def __init__(self, slots: int = 8, admin_user: str = "") -> None:
+    def __init__(self, slots: int = 8, admin_user: str = "", ports: int = 32) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="ge-test-", dir="/tmp"))
         self.place.chmod(0o755)
         self.work = self.place / "work"
@@ -140,7 +140,7 @@ class DemoCell:
             "SGE_CELL": "test",
             "PATH": f"{BIN}:{os.environ['PATH']}",
         }
-        qmaster_port, ray_port, ray_ports = cell_ports(32)
+        qmaster_port, ray_port, ray_ports = cell_ports(ports)
         self.must(
             "gridengine", "init", "--master-host", "node0", "--exec-host", self.host, "--slots", str(slots),
             "--load-thresholds", "NONE", "--no-arco", *(("--admin-user", admin_user) if admin_user else ()),

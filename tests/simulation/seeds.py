@@ -38,11 +38,13 @@ class Record:
         return self
 
 
-def run_seed(place: Path, seed: int, steps: int = STEPS) -> tuple[Simulation, str]:
-    """Run one seed; return the simulation and the broken rule, "" for none."""
+def run_seed(
+    place: Path, seed: int, steps: int = STEPS, cell: type[Simulation] = Simulation
+) -> tuple[Simulation, str]:
+    """Run one seed of a kind of cell; return the simulation and the broken rule, "" for none."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
-    simulation = Simulation(place, seed)
+    simulation = cell(place, seed)
     try:
         simulation.run(steps)
     except AssertionError as breach:

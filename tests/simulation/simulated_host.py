@@ -81,7 +81,7 @@ class SimulatedHost:
         self._orphans.clear()
         self.attempt_log = AttemptLog(self._place / f"tries.{self.name}", int(self._clock() * 1000))
         self._reporter = Reporter(
-            lambda data: self._network.call(self.name, "qmaster", lambda service: service.reports(self.name, data), CALL_S),
+            self._send,
             self.attempt_log,
             full=self._everything,
             on_acknowledged=self._remove,
@@ -95,6 +95,12 @@ class SimulatedHost:
         self.actor.run(self._loop.create_task, self._reporter.run())
         self.actor.run(self._loop.create_task, self._report_load())
         self._network.serve(self.name, self.actor, self)
+
+    async def _send(self, data: bytes) -> bytes:
+        verdicts: bytes = await self._network.call(
+            self.name, "qmaster", lambda service: service.reports(self.name, data), CALL_S
+        )
+        return verdicts
 
     def power_off(self) -> None:
         """Everything stops. The disk may have a record of tasks that ran, or had ended without acknowledgement."""

@@ -26,6 +26,7 @@ from tests.service_callbacks import IdleCallbacks
 from tests.simulation.simulated_disk import Disk
 from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 from tests.simulation.simulated_network import Network
+from tests.simulation.simulated_rack import SimulatedRack
 
 KEEP_JOURNAL = 25
 """Transactions before a snapshot: few, so that a run writes several snapshots."""
@@ -51,6 +52,7 @@ class SimulatedMaster:
         self._spool: Spool | None = None
         self._snapshots = 0
         self._without_power = False
+        self.rack: SimulatedRack | None = None
         self.restart_schedd()
 
     @property
@@ -84,6 +86,8 @@ class SimulatedMaster:
         if not self._process.alive:
             raise Killed
         self._began(master)
+        if self.rack is not None:
+            self.rack.begin_qmaster()
         return Service(master, IdleCallbacks(cycle=self._cycle, deliver=self._deliver, end=self._ends_itself))
 
     def _world(self) -> World:
@@ -103,6 +107,8 @@ class SimulatedMaster:
         return orders
 
     async def _deliver(self, host: str, data: bytes) -> bytes:
+        if self.rack is not None:
+            return await self.rack.deliver(host, data)
         acknowledgements: bytes = await self._network.call("qmaster", host, lambda execd: execd.deliver(data), 30.0)
         return acknowledgements
 

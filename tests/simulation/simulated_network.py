@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from daemons.runtime.call_faults import NotServing
+from gridengine.errors import UnavailableError
 from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 
 _Result = TypeVar("_Result")
@@ -100,7 +100,7 @@ class Network:
     ) -> None:
         if task.cancelled():
             return
-        if (failure := task.exception()) is not None and not isinstance(failure, Killed | NotServing):
+        if (failure := task.exception()) is not None and not isinstance(failure, Killed | UnavailableError):
             self._loop.faults.append(failure)  # whoever is called answers, whatever was asked
         outcome = failure or task.result()
         delay_s = SHORT_S[0] if self.lossless else dice.uniform(*(LONG_S if dice.random() < 0.1 else SHORT_S))

@@ -81,12 +81,16 @@ class Simulation:
         try:
             with self.loop, simulated(self._place, self.master.disk), _errors(self.master.disk.synced) as errors:
                 self._errors = errors
-                self.master.start()
-                self.hosts = {name: self._host(name) for name in HOSTS}
+                self._start()
                 self._steps(steps)
                 self._end()
         finally:
             self.master.end()
+
+    def _start(self) -> None:
+        """Start the master and its hosts."""
+        self.master.start()
+        self.hosts = {name: self._host(name) for name in HOSTS}
 
     def _host(self, name: str) -> SimulatedHost:
         return SimulatedHost(name, self._place, self.loop, self.network, self.seed, self.clock, self._begins)

@@ -1,4 +1,4 @@
-"""`python -m tests.torture MINUTES SEED [shadow]`: torture a cell of the test bed, and check all promises."""
+"""`python -m tests.torture MINUTES SEED [shadow] [rack]`: torture a cell of the test bed, and check all promises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.torture.cell import TorturedCell
 from tests.torture.play import play
 
 
-def main(minutes: float, seed: int, shadowed: bool) -> int:
+def main(minutes: float, seed: int, shadowed: bool, racked: bool) -> int:
     """Exit code 0: every rule held; 1: a breach; 2: there can be no test bed here."""
     if reason := why_no_testbed():
         print(reason, file=sys.stderr)
@@ -22,7 +22,7 @@ def main(minutes: float, seed: int, shadowed: bool) -> int:
         try:
             cell.install()
             cell.up()
-            outcome = play(cell, seed, minutes * 60, shadowed)
+            outcome = play(cell, seed, minutes * 60, shadowed, racked)
         finally:
             cell.remove()
     print(f"seed {seed}, {minutes:g} minutes\n{outcome}")
@@ -32,4 +32,4 @@ def main(minutes: float, seed: int, shadowed: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), int(sys.argv[2]), "shadow" in sys.argv[3:]))
+    sys.exit(main(float(sys.argv[1]), int(sys.argv[2]), "shadow" in sys.argv[3:], "rack" in sys.argv[3:]))

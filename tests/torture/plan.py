@@ -6,7 +6,7 @@ Owns the kinds of faults and how often each comes. Pure. Called by `play`; `faul
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 CELL = "torture"
@@ -24,9 +24,12 @@ VICTIMS = {
     "sge_execd": "/sge_execd",
     "launcher": "sge_launcher",
     "shepherd": "sge_shepherd",
+    "execd in a rack": "execd.rack_member",
+    "rack actor": "ray::RackActor",
 }
 OF_MASTER = ("qmaster actor", "schedd actor", "control store", "sge_qmaster", "raylet")
 OF_EXEC_HOST = ("execd actor", "raylet", "sge_execd", "launcher", "shepherd", "shepherd")
+OF_HOST_IN_RACK = ("execd in a rack", "rack actor", "raylet", "sge_execd", "launcher", "shepherd", "shepherd")
 DAEMONS = frozenset(("sge_qmaster", "sge_execd"))
 """Processes that no other process restarts."""
 
@@ -61,17 +64,19 @@ class Fault:
         return f"{self.kind} {self.victim or 'host'} on {self.host}, {self.lasts_s:.1f} s"
 
 
-def faults(seed: int, number: int, kinds: Mapping[str, tuple[int, float, float]] = KINDS) -> list[Fault]:
-    """The first faults of a seed; a longer list starts with the faults of a shorter list."""
+def faults(
+    seed: int, number: int, kinds: Mapping[str, tuple[int, float, float]] = KINDS, of_host: Sequence[str] = OF_EXEC_HOST
+) -> list[Fault]:
+    """The first faults of a seed; a longer list starts with the faults of a shorter list. `of_host`: the victims on a host."""
     chance = random.Random(f"faults {seed}")
-    return [_fault(chance, kinds) for _ in range(number)]
+    return [_fault(chance, kinds, of_host) for _ in range(number)]
 
 
-def _fault(chance: random.Random, kinds: Mapping[str, tuple[int, float, float]]) -> Fault:
+def _fault(chance: random.Random, kinds: Mapping[str, tuple[int, float, float]], of_host: Sequence[str]) -> Fault:
     (kind,) = chance.choices(list(kinds), [weight for weight, _, _ in kinds.values()])
     _, least, most = kinds[kind]
     host = MASTER if kind == "full" or chance.random() < 0.3 else chance.choice(EXEC_HOSTS)
-    victim = chance.choice(OF_MASTER if host == MASTER else OF_EXEC_HOST) if kind in ("kill", "stop") else ""
+    victim = chance.choice(OF_MASTER if host == MASTER else of_host) if kind in ("kill", "stop") else ""
     if kind == "part":
         host, victim = chance.sample((MASTER, SHADOW, *EXEC_HOSTS[1:]), 2)
     return Fault(chance.uniform(0, GAP_S), kind, host, victim, chance.uniform(least, most))

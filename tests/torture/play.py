@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.integration.cells import TestbedCell, eventually, hosts_ready
 from tests.torture import plan
 from tests.torture.evidence import Evidence, read_accounting, read_lines
-from tests.torture.faults import Faults, small_spool
+from tests.torture.faults import Faults, small_spool, victims
 from tests.torture.journal import Journal, Request, now
 from tests.torture.leftovers import left_over
 from tests.torture.load import LICENCES, SLOTS, User
@@ -63,10 +63,10 @@ class Outcome:
         )
 
 
-def play(cell: TestbedCell, seed: int, seconds: float, shadowed: bool = False) -> Outcome:
+def play(cell: TestbedCell, seed: int, seconds: float, shadowed: bool = False, racked: bool = False) -> Outcome:
     """Torture a running cell for so long. The files of the run stay in a directory, which the outcome names.
 
-    `shadowed`: another host takes over when the master is lost.
+    `shadowed`: another host takes over when the master is lost. `racked`: the exec hosts form one rack.
     """
     place = Path(tempfile.mkdtemp(prefix=f"torture.{seed}.", dir="/var/tmp"))
     place.chmod(0o755)
@@ -75,13 +75,17 @@ def play(cell: TestbedCell, seed: int, seconds: float, shadowed: bool = False) -
         _prepare(cell, place)
         if shadowed:
             _add_shadow(cell)
+        if racked:
+            _make_rack(cell)
         faults = Faults(cell, journal)
         stop = threading.Event()
         users = [User(name, index, cell, scripts, journal, seed) for index, name in enumerate(USERS)]
         with ThreadPoolExecutor(len(users)) as terminals:
             working = [terminals.submit(user.work, stop) for user in users]
             try:
-                _break(faults, plan.faults(seed, int(seconds) + 1, plan.KINDS_OF_TWO if shadowed else plan.KINDS), seconds)
+                kinds = plan.KINDS_OF_TWO if shadowed else plan.KINDS
+                of_host = plan.OF_HOST_IN_RACK if racked else plan.OF_EXEC_HOST
+                _break(faults, plan.faults(seed, int(seconds) + 1, kinds, of_host), seconds)
             finally:
                 stop.set()
         for each in working:
@@ -117,6 +121,14 @@ def _add_shadow(cell: TestbedCell) -> None:
     assert done.returncode == 0, done.stderr
     cell.start(plan.SHADOW)
     eventually("it could take over", lambda: not cell.on(MASTER, "gridengine", "shadow", "show").returncode)
+
+
+def _make_rack(cell: TestbedCell) -> None:
+    done = cell.on(MASTER, "gridengine", "host", "add", *plan.EXEC_HOSTS, "--rack", "r1")
+    assert done.returncode == 0, done.stderr
+    for host in plan.EXEC_HOSTS:
+        eventually(f"{host} is in the rack", lambda host=host: victims(host, "execd in a rack"))
+    eventually("all hosts are there", lambda: hosts_ready(cell.on(MASTER, "qstat", "-f").stdout) == set(plan.EXEC_HOSTS))
 
 
 def _break(inflicting: Faults, faults: list[plan.Fault], seconds: float) -> None:

@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 import ray
 from dateutil.tz import tzlocal
+from msgspec import to_builtins
 from ray._private.state import actors
 
 import daemons.runtime.http_library  # noqa: F401  before modules that load aiohttp
@@ -28,6 +29,8 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.notifications.mail import keys_replaced
 from daemons.qmaster.serve.hosts.joining import JoinRequests
 from daemons.qmaster.serve.hosts.known_hosts import KnownHosts
+from daemons.qmaster.serve.hosts.rack_actors import HostInRack, end_actor, end_rack_actors, ensure_rack_actor, rack_actor
+from daemons.qmaster.serve.hosts.racks import Racks
 from daemons.qmaster.serve.hosts.unplaced_actors import UnplacedHosts, select_unplaced
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
 from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
@@ -49,12 +52,15 @@ from daemons.runtime.garbage_collection import collection_disabled, tune_collect
 from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.ray_session import KEPT, NAMESPACE, actor_class
-from gridengine.protocols.gdi.requests import Answer, Shutdown
+from gridengine.protocols.gdi.requests import Answer, ExecdHello, Shutdown
+from gridengine.protocols.racks import Place, decode_statement
 
 _log = logging.getLogger(__name__)
 EXECD_ACTOR = "daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down"
 """The class and its methods. Named, not imported: the qmaster places the actor, its code is the execd's."""
 NODE_WATCH_S = 0.5
+CONNECTED_HELLO_S = 10.0
+"""Seconds between hellos of a host that is connected to the node of its rack; it sends a hello at once when it is not."""
 SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
 """Timeouts of the answer to a shutdown: a host may take seconds over its jobs; Ray reports a lost one sooner."""
 
@@ -78,6 +84,8 @@ class QmasterActor:
         with suppress(OSError):  # without a mark, copies are recognised by their contents
             mark(self._cell.common)
         self._handles: dict[str, Any] = {}
+        self._without_actor: set[str] = set()  # hosts in racks
+        self._racks = Racks(self._cell.common / "racks", time.monotonic)
         self._schedd: Any = None
         self._snapshot = ""  # the last snapshot given to the scheduler
         self._start_error: SpoolError | None = None
@@ -170,6 +178,17 @@ class QmasterActor:
         """Reports of a host (encoded Batch) -> verdicts; returns when they are on disk."""
         return await asyncio.wrap_future(self._run(self._service.reports(host, data)))
 
+    async def state_rack(self, data: bytes) -> bool:
+        """Take the `Statement` of a rack's node. Returns whether it is the node."""
+        return bool(await asyncio.wrap_future(self._run(self._take_statement(data))))
+
+    async def _take_statement(self, data: bytes) -> bool:
+        connected = self._racks.state(decode_statement(data))
+        for host in connected or ():
+            self._handles.pop(host, None)
+            self._service.dispatcher.inventoried(host)
+        return connected is not None
+
     async def ping(self) -> str:
         """Return the Ray session that the actor serves. Raises SpoolError when it cannot serve."""
         if self._start_error is not None:
@@ -214,18 +233,37 @@ class QmasterActor:
         tail: bytes = await self._handles[host].read_output.remote(data)
         return tail
 
-    @staticmethod
-    def _execd(host: str) -> Any:
+    def _execd(self, host: str) -> Any:
+        """The actor of a host. Raises LookupError."""
         try:
+            if self._racks.is_member(host):
+                return HostInRack(rack_actor(self._racks.place_of(host)), host)
             return ray.get_actor(f"execd-{host}", namespace=NAMESPACE)
         except ValueError:
             raise LookupError("it has not joined") from None
 
-    async def host_joined(self, host: str) -> None:
-        """Make the host's actor if there is none; Ray places it when its node has joined."""
+    async def host_joined(self, hello: ExecdHello) -> Mapping[str, object]:
+        """Make the host's actor, or the actor of its rack's node, if there is none; Ray places it when its node has joined."""
+        host = hello.host
+        if (place := self._racks.place(hello)) is not None:
+            return await self._host_in_rack_joined(hello, place)
+        self._without_actor.discard(host)
         await asyncio.to_thread(self._ensure_execd, host)
         if host not in self._handles:
             self._service.dispatcher.note_reconnection(host)
+        return self.session()
+
+    async def _host_in_rack_joined(self, hello: ExecdHello, place: Place) -> Mapping[str, object]:
+        """Only the node of a rack learns how to join Ray. The host's own actor, from before it was in a rack, is ended."""
+        if hello.host not in self._without_actor:
+            await asyncio.to_thread(end_actor, f"execd-{hello.host}")
+            self._without_actor.add(hello.host)
+        answer = {"cell_id": self._cell_id, "rack": to_builtins(place) if place.node else {}, "hello_s": CONNECTED_HELLO_S}
+        if place.node != hello.host:
+            return answer
+        if hello.node_id:
+            await asyncio.to_thread(ensure_rack_actor, place, self._cell)
+        return self.session() | answer
 
     def _ensure_execd(self, host: str) -> None:
         try:
@@ -252,19 +290,22 @@ class QmasterActor:
             # a host that reports for the first time during the call may be missing in the answer
             up = self._service.hosts_with_nodes()
             try:
+                await asyncio.to_thread(self._racks.read)
                 nodes = await asyncio.to_thread(ray.nodes)
             except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
                 _log.warning("cannot get the list of joined hosts from the master's node: %s", describe_call_fault(error))
                 continue
-            alive = {
+            joined = {
                 name.removeprefix("host-")
                 for node in nodes
                 if node["Alive"]
                 for name in node["Resources"]
                 if name.startswith("host-")
             }
-            self._service.lose_nodes(set(up) - alive)
-            if overdue := unplaced_hosts.select_overdue(alive, up, time.monotonic()):
+            self._service.lose_nodes(set(up) - self._racks.alive(joined))
+            if ended := self._racks.ended():
+                await asyncio.to_thread(end_rack_actors, ended)
+            if overdue := unplaced_hosts.select_overdue(joined, up, time.monotonic()):
                 await asyncio.to_thread(self._end_head_without, overdue)
 
     @staticmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NoReturn, Protocol, TypeVar
 
-from gridengine.protocols.gdi.requests import Answer, Shutdown
+from gridengine.protocols.gdi.requests import Answer, ExecdHello, Shutdown
 
 _Result = TypeVar("_Result")
 
@@ -25,11 +25,11 @@ class ServiceCallbacks(Protocol):
     async def read_output(self, host: str, data: bytes) -> bytes:
         """Have a host read the output of a task (encoded OutputRequest): returns an encoded OutputTail."""
 
-    async def host_joined(self, host: str) -> None:
-        """The supervisor of an exec host has sent hello."""
+    async def host_joined(self, hello: ExecdHello) -> Mapping[str, object]:
+        """The supervisor of an exec host has sent hello. Returns the session, or the host's place in a rack."""
 
     def session(self) -> dict[str, str]:
-        """Return the data that an exec host needs to join."""
+        """Return the data that an exec host with a node of its own needs to join."""
 
     async def select_files(self, digests: Mapping[str, str], mark: str) -> dict[str, str]:
         """Return the cell's files, texts by name, that a host with such a copy (digests by name) has to take."""

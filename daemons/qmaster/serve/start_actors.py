@@ -27,7 +27,7 @@ def start_actors(head: str, session: str, ready_s: float) -> None:
 
     options = {**KEPT, "resources": PINNED}
     actor_class("daemons.schedd.actor:ScheddActor", "ping", "load", "cycle").options(name="schedd", **options).remote()
-    qmaster = actor_class("daemons.qmaster.serve.actor:QmasterActor", "report", "ping", "stop").options(
+    qmaster = actor_class("daemons.qmaster.serve.actor:QmasterActor", "report", "state_rack", "ping", "stop").options(
         name="qmaster", max_concurrency=1000, **options
     )
     actor = qmaster.remote(str(cell.root), cell.name, head, session)

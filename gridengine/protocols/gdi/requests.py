@@ -57,8 +57,7 @@ class Submit(RequestBody, JobRequest):
 
     `script`: text of the script, None for binaries; with `script_encoding` `base64` when it is no UTF-8. `name` "" means:
     derived from `script_file`, or STDIN. `hard`, `soft`: lists of "name=value" (several -l add up). `tasks`: "1-10:2" or "".
-    `holds`: characters u, o, s. `environment`: variables of -v and -V, including the SGE_O_* variables. `verify`: the value of
-    -w, "" for the default.
+    `holds`: characters u, o, s. `environment`: variables of -v and -V, and SGE_O_*. `verify`: the value of -w, "": the default.
     """
 
     name: Name = ""
@@ -333,7 +332,7 @@ class ExecdHello(RequestBody, forbid_unknown_fields=False):
     `incarnation`, `pid`: of its supervisor. `node_id`: of its Ray node. `session_port`: of interactive jobs. `cell_id`: of the
     cell that the host joined first. `protocol`, `ray`: see protocols.protocol. `release`: the running release; `installed`: the
     release of the next start; `refusal`: why the host did not switch to it (adr/0149). `files`, `files_mark`: of the host's copy
-    of the cell's files (adr/0173). `ending`: the daemon ends in order; its jobs go on. 0 or "": none, or an earlier release.
+    of the cell's files (adr/0173). `ending`: an end in order. `rack`: APART or CONNECTED (adr/0270). 0, "": none, or not known.
     """
 
     host: Name
@@ -350,6 +349,7 @@ class ExecdHello(RequestBody, forbid_unknown_fields=False):
     installed: Name = ""
     refusal: Note = ""
     ending: bool = False
+    rack: Name = ""
 
 
 REQUESTS: dict[str, type[RequestBody]] = {

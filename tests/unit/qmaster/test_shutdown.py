@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from daemons.qmaster.serve.service import Service
-from gridengine.protocols.gdi.requests import Answer, Caller, Shutdown
+from gridengine.protocols.gdi.requests import Answer, Caller, ExecdHello, Shutdown
 from tests.harness import MASTER, Cell
 from tests.service_callbacks import IdleCallbacks
 
@@ -77,8 +77,9 @@ def hello(service: Service, cell_id: str) -> Answer:
 def test_a_host_of_another_cell_does_not_join(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
     joined: list[str] = []
 
-    async def host_joined(host: str) -> None:
-        joined.append(host)
+    async def host_joined(hello: ExecdHello) -> dict[str, str]:
+        joined.append(hello.host)
+        return {"cell_id": "5f"}
 
     service = Service(cell.master, IdleCallbacks(host_joined=host_joined, session=lambda: {"cell_id": "5f"}))
     for _ in range(2):

@@ -277,13 +277,13 @@ class Requests:
             if is_goodbye(self.master.state, request):
                 self.note_host_ending(request.host)
             return Answer()
-        joined = self._callbacks.session()
-        if refusal := self._spool_space.refusal or self.releases.heard(request, joined.get("cell_id", "")):
+        cell_id = self._callbacks.session().get("cell_id", "")
+        if refusal := self._spool_space.refusal or self.releases.heard(request, cell_id):
             return Answer(1, [("error", f"denied: {refusal}")], self.releases.release_report(request.host))
         self.master.execd_started(request.host, process_of(request))
         self.sessions.heard(request.host, request.session_port)
         self.host_log.note_contact(request.host)
-        await self._callbacks.host_joined(request.host)
+        joined = await self._callbacks.host_joined(request)
         files = await self._callbacks.select_files(request.files, request.files_mark)
         return Answer(data={**joined, **self.releases.release_report(request.host), **({"files": files} if files else {})})
 
