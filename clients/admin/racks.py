@@ -6,8 +6,12 @@ Owns its changes, and its check by `gridengine doctor`; the qmaster reads it aga
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 from clients.admin.authority import owner_for
 from clients.admin.cell import InstalledCell, optional_text
@@ -44,21 +48,44 @@ def rack_of(racks: Mapping[str, Collection[str]], host: str) -> str:
 
 def place_in_rack(cell: InstalledCell, hosts: Collection[str], rack: str) -> list[str]:
     """Move hosts to a rack, NO_RACK: out of theirs. Returns the hosts that have moved. AdminError."""
-    racks = read_racks(cell)
-    target = "" if rack == NO_RACK else rack
-    moved = [host for host in hosts if rack_of(racks, host) != target]
-    if not moved:
-        return []
-    after = {name: [host for host in members if host not in moved] for name, members in racks.items()}
-    if target:
-        after.setdefault(target, []).extend(moved)
-    lines = (f"{name} {' '.join(members)}\n" for name, members in after.items() if members)
     path = cell.files.common / "racks"
-    try:
-        durable_write(path, "".join(lines).encode(), 0o644, owner=owner_for(cell.settings["admin_user"]))
-    except OSError as error:
-        raise AdminError(f"cannot write {path}: {error.strerror}") from error
+    target = "" if rack == NO_RACK else rack
+    with _alone(path.parent):
+        racks = read_racks(cell)
+        moved = [host for host in hosts if rack_of(racks, host) != target]
+        if moved:
+            text = _without(optional_text(path), set(moved)) + (f"{target} {' '.join(moved)}\n" if target else "")
+            try:
+                durable_write(path, text.encode(), 0o644, owner=owner_for(cell.settings["admin_user"]))
+            except OSError as error:
+                raise AdminError(f"cannot write {path}: {error.strerror}") from error
     return moved
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Keep other changes out: hosts that join and the administrator change the file at the same time."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _without(text: str, hosts: set[str]) -> str:
+    """The file without these hosts. The other lines and all comments stay as they are."""
+    kept: list[str] = []
+    for line in text.splitlines():
+        names, sign, comment = line.partition("#")
+        rack, *members = names.split() or [""]
+        if hosts.isdisjoint(members):
+            kept.append(line)
+        elif rest := [host for host in members if host not in hosts]:
+            kept.append(" ".join((rack, *rest)) + (f"  #{comment}" if sign else ""))
+        elif sign:
+            kept.append(f"#{comment}")
+    return "".join(f"{line}\n" for line in kept)
 
 
 def check_racks(cell: InstalledCell) -> Iterator[Finding]:
