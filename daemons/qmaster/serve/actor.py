@@ -59,8 +59,6 @@ _log = logging.getLogger(__name__)
 EXECD_ACTOR = "daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down"
 """The class and its methods. Named, not imported: the qmaster places the actor, its code is the execd's."""
 NODE_WATCH_S = 0.5
-CONNECTED_HELLO_S = 10.0
-"""Seconds between hellos of a host that is connected to the node of its rack; it sends a hello at once when it is not."""
 SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
 """Timeouts of the answer to a shutdown: a host may take seconds over its jobs; Ray reports a lost one sooner."""
 
@@ -258,7 +256,7 @@ class QmasterActor:
         if hello.host not in self._without_actor:
             await asyncio.to_thread(end_actor, f"execd-{hello.host}")
             self._without_actor.add(hello.host)
-        answer = {"cell_id": self._cell_id, "rack": to_builtins(place) if place.node else {}, "hello_s": CONNECTED_HELLO_S}
+        answer = {"cell_id": self._cell_id, "rack": to_builtins(place) if place.node else {}}
         if place.node != hello.host:
             return answer
         if hello.node_id:

@@ -16,6 +16,7 @@ from daemons.runtime.release import ray_version
 from gridengine.protocols.delivery import Batch, Inventory, encode
 from gridengine.protocols.gdi.requests import Answer, Caller, ExecdHello
 from gridengine.protocols.protocol import PROTOCOL, incompatibility_reason
+from gridengine.protocols.racks import APART, CONNECTED
 from tests.harness import MASTER, Cell
 from tests.service_callbacks import IdleCallbacks
 
@@ -117,9 +118,15 @@ def test_a_host_that_does_not_come_back_is_lost_in_the_end(service: Service, cel
     assert not cell.state.hosts["h1"].up
 
 
-@pytest.mark.parametrize(("hosts", "seconds"), [(3, 2.0), (500, 5.0), (10_000, 20.0)])
-def test_hosts_send_hellos_less_often_the_more_there_are(tmp_path: Path, hosts: int, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("hosts", "rack", "seconds"),
+    [
+        (3, "", 2.0), (500, "", 5.0), (10_000, "", 20.0),
+        (3, APART, 2.0), (3, CONNECTED, 10.0), (500, CONNECTED, 10.0), (1_500, CONNECTED, 15.0),
+    ],
+)
+def test_hosts_send_hellos_less_often_the_more_there_are(tmp_path: Path, hosts: int, rack: str, seconds: float) -> None:
     releases = HostReleases(Cell(tmp_path).master)
     for number in range(hosts):
-        releases.heard(ExecdHello(f"n{number}", protocol=PROTOCOL, ray=ray_version()), "")
+        releases.heard(ExecdHello(f"n{number}", protocol=PROTOCOL, ray=ray_version(), rack=rack), "")
     assert releases.release_report("n1").get("hello_s", HELLO_S) == seconds

@@ -16,6 +16,7 @@ from daemons.qmaster.spooling.spool_versions import VERSION
 from daemons.runtime.release import own_release, ray_version
 from gridengine.protocols.gdi.requests import Answer, ExecdHello, RestartHosts
 from gridengine.protocols.protocol import PROTOCOL, incompatibility_reason
+from gridengine.protocols.racks import CONNECTED
 from gridengine.state.bookings import GLOBAL
 from gridengine.values.units import format_duration
 
@@ -24,6 +25,8 @@ _log = logging.getLogger(__name__)
 HELLO_S, LONGEST_HELLO_S, MAX_HELLOS_PER_S = 2.0, 20.0, 100
 """Seconds between hellos of a host that has joined, at least and at most, and the limit of hellos a second from all hosts: each
 costs a millisecond, and a lost host is detected by other means."""
+CONNECTED_HELLO_S = 10.0
+"""The least for a host that is connected to the node of its rack; it sends a hello at once when it is not."""
 RESTART_S = 60.0
 """Time for which a host that was requested to restart as another release is not taken for lost."""
 
@@ -71,9 +74,10 @@ class HostReleases:
         return incompatibility_reason(hello.host, hello.protocol, PROTOCOL, (hello.ray, ray_version()))
 
     def release_report(self, host: str) -> dict[str, object]:
-        """The part of the answer to a hello that concerns releases."""
+        """The part of the answer to a hello that concerns releases, and the seconds until the next hello."""
         known = self._hosts.get(host)
-        pace_s = min(len(self._hosts) / MAX_HELLOS_PER_S, LONGEST_HELLO_S)
+        least_s = CONNECTED_HELLO_S if known and known.hello.rack == CONNECTED else HELLO_S
+        pace_s = min(max(least_s, len(self._hosts) / MAX_HELLOS_PER_S), LONGEST_HELLO_S)
         pace = {"hello_s": pace_s} if pace_s > HELLO_S else {}
         return {"protocol": PROTOCOL, **pace, **({"restart": known.target} if known and known.target else {})}
 
