@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +128,19 @@ def test_another_host_takes_over_and_no_task_is_lost_or_doubled(cell: RackCell) 
     assert sorted(written.read_text().split(), key=int) == [str(number) for number in range(1, 61)]
     assert {status for _, _, status in records(cell, job)} == {"0"}
     assert cell.ready() == set(others)
+
+
+def test_a_node_whose_process_hangs_is_replaced_and_its_hosts_go_on(cell: RackCell) -> None:
+    first = cell.node()
+    job = submit(cell, "-l", f"h={first}", "sh", "-c", f"until [ -e {cell.work}/moved ]; do sleep 0.2; done; exit 5")
+    eventually("it runs", lambda: state_of(cell, job) == "r")
+    (hung,) = cell.find("ray::RackActor")
+    os.kill(hung, signal.SIGSTOP)
+    eventually("another host is the node", lambda: cell.find("ray::RackActor") not in ([], [hung]) and cell.node())
+    eventually("all hosts report", lambda: cell.ready() == set(cell.hosts))
+    assert "its process does not answer" in cell.qmaster_log()
+    (cell.work / "moved").touch()
+    eventually("its end is known", lambda: records(cell, job) == [("undefined", first, "5")])
 
 
 def test_hosts_stay_connected_when_the_qmaster_restarts(cell: RackCell) -> None:

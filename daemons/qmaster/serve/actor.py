@@ -30,7 +30,7 @@ from daemons.qmaster.notifications.mail import keys_replaced
 from daemons.qmaster.serve.hosts.joining import JoinRequests
 from daemons.qmaster.serve.hosts.known_hosts import KnownHosts
 from daemons.qmaster.serve.hosts.rack_actors import HostInRack, end_actor, end_rack_actors, ensure_rack_actor, rack_actor
-from daemons.qmaster.serve.hosts.racks import Racks
+from daemons.qmaster.serve.hosts.racks import LOOKS_PER_S, Racks
 from daemons.qmaster.serve.hosts.unplaced_actors import UnplacedHosts, select_unplaced
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
 from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
@@ -58,7 +58,7 @@ from gridengine.protocols.racks import Place, decode_statement
 _log = logging.getLogger(__name__)
 EXECD_ACTOR = "daemons.execd.actor:ExecdActor", "ping", "deliver", "read_output", "shut_down"
 """The class and its methods. Named, not imported: the qmaster places the actor, its code is the execd's."""
-NODE_WATCH_S = 0.5
+NODE_WATCH_S = 1 / LOOKS_PER_S
 SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
 """Timeouts of the answer to a shutdown: a host may take seconds over its jobs; Ray reports a lost one sooner."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.serve.hosts.racks import GRACE_S, HEARD_S, START_S, Racks
+from daemons.qmaster.serve.hosts.racks import GRACE_S, HEARD_S, LOOKS_PER_S, START_S, Racks
 from gridengine.protocols.gdi.requests import ExecdHello
 from gridengine.protocols.racks import APART, CONNECTED, Place, Statement
 
@@ -128,6 +128,32 @@ def test_a_node_that_does_not_come_is_replaced_and_the_next_has_more_time(racks:
     clock.now += 2 * START_S - 1
     racks.alive(())
     assert hello(racks, "h1").node == "h2"
+
+
+def test_a_node_whose_process_hangs_is_replaced_though_its_hosts_are_connected(racks: Racks, clock: Clock) -> None:
+    place, looks = connect(racks, "h1", "h1", "h2"), round(START_S * LOOKS_PER_S)
+    for _ in range(looks):
+        assert "h2" in racks.alive({"h1"})
+    racks.state(Statement(place, ["h1", "h2"]))
+    for _ in range(looks):
+        racks.alive({"h1"})
+    assert hello(racks, "h2", CONNECTED) == place and not racks.ended()
+    clock.now += 1000
+    assert "h2" in racks.alive({"h1"}), "away for a moment, not lost"
+    assert racks.ended() == [place]
+    assert hello(racks, "h2", CONNECTED).node == "h2"
+    assert hello(racks, "h1", CONNECTED).node == "h2"
+    assert racks.state(Statement(place, ["h1", "h2"])) is None
+
+
+def test_a_node_without_a_port_for_its_hosts_is_replaced_and_the_next_has_more_time(racks: Racks) -> None:
+    hello(racks, "h1")
+    for _ in range(round(START_S * LOOKS_PER_S) + 1):
+        racks.alive({"h1"})
+    assert hello(racks, "h3").node == "h3"
+    for _ in range(round(START_S * LOOKS_PER_S) + 1):
+        racks.alive({"h1", "h3"})
+    assert hello(racks, "h1").node == "h3"
 
 
 def test_a_qmaster_that_restarts_adopts_the_node_that_it_finds(racks: Racks, clock: Clock) -> None:

@@ -30,15 +30,20 @@ HEARD_S = 5.0
 """A host that is apart and has said hello within this time is not dead."""
 START_S, LONGEST_START_S = 45.0, 360.0
 """Time in which a host that was named has to be the node, else the next host is named; twice the time after each in vain."""
+LOOKS_PER_S = 2
+"""Calls of `alive` a second. Between them a node has to state something: its process may hang while its Ray node is alive. Looks
+count, not seconds, since a qmaster that has stood still has taken no statements."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """The node of a rack. `joined`: whether its Ray node was there. `connected`: hosts by its last statement, `seen`: by any."""
+    """The node of a rack. `joined`: whether its Ray node was there. `looks`: with its Ray node, since its last statement.
+    `connected`: hosts by its last statement, `seen`: by any."""
 
     place: Place
     named_at: float
     joined: bool = False
+    looks: int = 0
     connected: set[str] = field(default_factory=set)
     seen: set[str] = field(default_factory=set)
 
@@ -56,6 +61,7 @@ class Racks:
         self._away_until: dict[str, float] = {}
         self._dead: dict[str, str] = {}  # rack -> the host that was its node, and whose own node is dead
         self._failures: dict[str, int] = {}
+        self._hung: set[str] = set()  # racks whose hosts may still be connected to a node that hangs
         self._apart: dict[str, tuple[float, float]] = {}  # first and last hello of a host that is not connected
         self._begin = clock()
         self._ended: list[Place] = []
@@ -92,7 +98,8 @@ class Racks:
         if hello.rack == APART:
             now = self._clock()
             self._apart[host] = self._apart.get(host, (now, now))[0], now
-        if rack not in self._nodes and hello.rack == APART:
+        if rack not in self._nodes and (hello.rack == APART or rack in self._hung):
+            self._hung.discard(rack)
             self._nodes[rack] = _Node(Place(rack, host, token_hex(16)), self._clock())
             _log.info("host %s becomes the node of rack %s", host, rack, extra=about("rack_node", rack=rack, host=host))
         return self._nodes[rack].place if rack in self._nodes else Place(rack, "", "")
@@ -123,7 +130,7 @@ class Racks:
         if node.place.token != place.token:
             self._ended.append(place)
             return None
-        node.place = place
+        node.place, node.looks = place, 0
         fresh = sorted(set(statement.hosts) - node.connected)
         node.connected = {host for host in statement.hosts if self._rack_of.get(host) == place.rack}
         node.seen |= node.connected
@@ -143,16 +150,21 @@ class Racks:
         """The hosts that are presumed alive, by the hosts that have a live Ray node."""
         now = self._clock()
         for rack, node in list(self._nodes.items()):
-            host = node.place.node
+            host, limit_s = node.place.node, min(START_S * 2 ** self._failures.get(rack, 0), LONGEST_START_S)
             node.joined = node.joined or host in nodes
+            node.looks += node.joined
             if self._rack_of.get(host) != rack:
                 self._end(rack, "it is in this rack no more")
             elif host not in nodes and node.joined:
                 self._dead[rack] = host
                 self._end(rack, "its node has ended")
-            elif host not in nodes and now - node.named_at > min(START_S * 2 ** self._failures.get(rack, 0), LONGEST_START_S):
+            elif host not in nodes and now - node.named_at > limit_s:
                 self._failures[rack] = self._failures.get(rack, 0) + 1
                 self._end(rack, "it did not become the node in time")
+            elif node.looks > limit_s * LOOKS_PER_S:
+                self._failures[rack] = self._failures.get(rack, 0) + 1
+                self._hung.add(rack)
+                self._end(rack, "its process does not answer")
         own = {host for host in nodes if host not in self._members}
         return own | {host for host, rack in self._rack_of.items() if self._is_connected(host, rack, now)}
 
