@@ -39,7 +39,7 @@
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the accounting database, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1 [SHADOW=1] [RACK=1]   break a cell of the test bed under a mixed load, and check the results (root)
-#   make simulate SEEDS=1000 FROM=0  run this many seeds of the simulation, each a cell with random faults
+#   make simulate SEEDS=1000 FROM=0 [RACK=1]  run this many seeds of the simulation, each a cell with random faults
 #   make masters SEEDS=200 FROM=0  check that random shadows, takeovers, power failures and old files never give two masters
 #   make kills MINUTES=10 SEED=1     kill processes of a cell while tasks start and end: every task must run once
 #   make racks                 a cell whose hosts share a Ray node: jobs, deaths of hosts and of the node, a restart of the qmaster
@@ -308,7 +308,7 @@ racks: setup
 	@$(PYTEST) -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 tests/integration/test_racks.py
 
 simulate: setup
-	@$(BIN)/python -m tests.simulation --seeds "$(or $(SEEDS),1000)" --from "$(or $(FROM),0)"
+	@$(BIN)/python -m tests.simulation --seeds "$(or $(SEEDS),1000)" --from "$(or $(FROM),0)" $(if $(RACK),--rack)
 
 kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"

@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 from tempfile import mkdtemp
 
+from tests.simulation.racks import RackSimulation
 from tests.simulation.seeds import in_memory, run, run_seed
-from tests.simulation.simulation import STEPS
+from tests.simulation.simulation import STEPS, Simulation
 
 
 def main() -> int:
@@ -23,14 +24,17 @@ def main() -> int:
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rack", action="store_true", help="the hosts of a cell are one rack")
     options = parser.parse_args()
+    cell = RackSimulation if options.rack else Simulation
     if options.seed is not None:
-        simulation, broken = run_seed(Path(mkdtemp(prefix="simulation-", dir=in_memory())) / "cell", options.seed, options.steps)
+        place = Path(mkdtemp(prefix="simulation-", dir=in_memory())) / "cell"
+        simulation, broken = run_seed(place, options.seed, options.steps, cell)
         if options.trace:
             print("\n".join(simulation.trace))
         print(broken or f"seed {options.seed}: no rule is broken")
         return bool(broken)
-    record = run(options.first, options.seeds, options.steps, options.processes)
+    record = run(options.first, options.seeds, options.steps, options.processes, cell)
     for what, count in sorted(record.counts.items()):
         print(f"{count:12,} {what}")
     print(f"{record.seeds:12,} seeds from {options.first}: {len(record.broken)} broken")

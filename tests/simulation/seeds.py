@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import NamedTuple
 
 from tests.garbage import collect_garbage, collect_garbage_rarely
 from tests.simulation.simulation import STEPS, Simulation
@@ -60,11 +61,20 @@ def _begin_process() -> None:
     collect_garbage_rarely()
 
 
-def run_chunk(work: tuple[int, int, int]) -> Record:
-    """Run a chunk: (first seed, the seed behind the last, steps of each)."""
+class Chunk(NamedTuple):
+    """Consecutive seeds; `end`: the seed behind the last. `steps` of each, in a cell of this kind."""
+
+    first: int
+    end: int
+    steps: int
+    cell: type[Simulation]
+
+
+def run_chunk(chunk: Chunk) -> Record:
+    """Run the seeds of a chunk."""
     record, place = Record(), Path(mkdtemp(prefix="simulation-", dir=in_memory()))
-    for seed in range(*work[:2]):
-        simulation, broken = run_seed(place / "cell", seed, work[2])
+    for seed in range(chunk.first, chunk.end):
+        simulation, broken = run_seed(place / "cell", seed, chunk.steps, chunk.cell)
         record += Record(1, _counts(simulation), [broken] if broken else [])
     shutil.rmtree(place)
     gc.collect()
@@ -84,17 +94,17 @@ def _counts(simulation: Simulation) -> Counter[str]:
     return found + Counter({"writes": simulation.master.disk.writes}) + simulation.faults
 
 
-def _chunks(first: int, seeds: int, steps: int) -> Iterator[tuple[int, int, int]]:
+def _chunks(first: int, seeds: int, steps: int, cell: type[Simulation]) -> Iterator[Chunk]:
     for begin in range(first, first + seeds, CHUNK):
-        yield begin, min(begin + CHUNK, first + seeds), steps
+        yield Chunk(begin, min(begin + CHUNK, first + seeds), steps, cell)
 
 
-def run(first: int, seeds: int, steps: int, processes: int) -> Record:
+def run(first: int, seeds: int, steps: int, processes: int, cell: type[Simulation] = Simulation) -> Record:
     """All seeds, with a progress line every PROGRESS_S."""
     record, began = Record(), time.monotonic()
     reported_s = began
     with get_context("spawn").Pool(processes, _begin_process) as pool:
-        for part in pool.imap_unordered(run_chunk, _chunks(first, seeds, steps)):
+        for part in pool.imap_unordered(run_chunk, _chunks(first, seeds, steps, cell)):
             record += part
             for line in part.broken:
                 print(line, flush=True)
