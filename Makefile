@@ -31,7 +31,7 @@
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with years of accounting records, and measure qacct
-#   make bench-peers           measure this system beside Grid Engine 8.1.9 and Slurm, as Debian packages them, in one run (root)
+#   make bench-peers           measure this system beside Grid Engine 8.1.9, Slurm and HyperQueue (root; 20 minutes; ARRAY= TINY= ROUNDS=)
 #   make bench-task-lists      measure the commands of a task list (qsub -tasks), beside HyperQueue
 #   make bench-api             measure the Python interface on a cell of its own
 #   make scale HOSTS=10000 JOBS=1000000   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
@@ -270,10 +270,12 @@ bench: setup
 	@$(BIN)/python -m bench.placements
 	@$(BIN)/python -m bench.measure build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
 
-build/hyperqueue/bin/python:
-	@$(PYTHON) -m venv $(@D)/.. && $(@D)/$(PIP) install -q --disable-pip-version-check "hyperqueue==0.27.0"
+build/hyperqueue/complete:
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/$(PIP) hyperqueue==0.27.0
+	@touch $@
 
-bench-task-lists: setup build/hyperqueue/bin/python
+bench-task-lists: setup build/hyperqueue/complete
 	@$(BIN)/python -m bench.task_lists --hyperqueue build/hyperqueue/bin/python
 
 bench-accounting: setup
@@ -282,8 +284,11 @@ bench-accounting: setup
 bench-arco: setup
 	@$(BIN)/python -m bench.arco "$(or $(JOBS),1000000)"
 
+# without the package of HyperQueue the others are measured all the same
 bench-peers: setup install
-	@$(BIN)/python -m bench.peers "$(PREFIX)" --rounds "$(or $(ROUNDS),3)"
+	-@$(MAKE) --no-print-directory build/hyperqueue/complete
+	@$(BIN)/python -m bench.peers "$(PREFIX)" --hyperqueue build/hyperqueue/bin/python \
+	  --array "$(or $(ARRAY),1000)" --tiny "$(or $(TINY),100000)" --rounds "$(or $(ROUNDS),1)"
 
 bench-api: setup
 	@$(BIN)/python -m bench.api

@@ -19,9 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.hyperqueue import COMMAND, command_of
 from gridengine.task_lists.list_script import ListOptions, script_of
 
-COMMAND = "/bin/true"
 _FLOOR = """
 import os, sys
 count, slots = int(sys.argv[1]), int(sys.argv[2])
@@ -34,16 +34,6 @@ while ended < count:
         begun += 1
     os.wait()
     ended += 1
-"""
-_HYPERQUEUE = """
-import sys
-from hyperqueue import Job, LocalCluster
-from hyperqueue.cluster import WorkerConfig
-with LocalCluster(worker_config=WorkerConfig(cores=int(sys.argv[2]))) as cluster:
-    client, job = cluster.client(), Job()
-    for _ in range(int(sys.argv[1])):
-        job.program([sys.argv[3]], stdout=None, stderr=None)
-    client.wait_for_jobs([client.submit(job)])
 """
 
 
@@ -77,8 +67,8 @@ def round_of(lines: int, slots: int, number: int) -> tuple[tuple[float, float], 
 def hyperqueue_of(python: str, lines: int, slots: int) -> tuple[float, float]:
     """Lines a second, and ms of processor time a line, of HyperQueue."""
     with tempfile.TemporaryDirectory() as name:
-        command = [python, "-c", _HYPERQUEUE, str(lines), str(slots), COMMAND]
-        duration, spent = seconds_of(command, dict(os.environ), Path(name), subprocess.DEVNULL)  # a progress bar
+        run = command_of(python, "run", slots, lines)
+        duration, spent = seconds_of(run, dict(os.environ), Path(name), subprocess.DEVNULL)  # a progress bar
     return lines / duration, spent / lines * 1000
 
 

@@ -1,13 +1,16 @@
-"""`python -m bench.peers PREFIX [--rounds 3] [--json FILE] [--plot FILE] [--page FILE]`: measure this system beside its peers.
+"""`python -m bench.peers PREFIX [options]`: measure this system beside its peers.
 
-Each round brings each system up in turn, measures it and takes it down, so other load of the machine affects all systems.
-The figures are medians over the rounds. Needs root, an installation in PREFIX (make install), and Debian's packages of the
-peers, which it installs.
+Each round brings each system up in turn, measures it and takes it down, so other load of the machine affects all systems. A
+system that fails, or takes longer than `--limit`, has empty cells with the reason; the others go on. The figures are medians
+over the rounds. Needs root, an installation in PREFIX (make install), a Python with the package hyperqueue, and Debian's packages
+of the peers, which it installs.
 
 `submit_ms`, `list_ms`: one whole process of the client, medians of 30 with few jobs. `sync_ms`: a submission that waits
-for the end of /bin/true, median of 7. `array_per_s`: 1,000 tasks of /bin/true on 3 hosts with 50 slots each, from submission
-until no job is listed. `single_per_s`: 1,000 jobs from four shells, until all are in the accounting. `missing`: tasks that are
-not in the accounting. The table and the plot go into a page of the documentation as well.
+for the end of /bin/true, median of 7. `array_per_s`, `large_per_s`: tasks of /bin/true on 3 hosts with 50 slots each, from
+submission until no job is listed; `tiny_per_s`: the same of a task list. `single_per_s`: jobs from four shells, until all are in
+the accounting. `master_ms`, `master_mb`: processor time and memory (PSS) of all daemons of the master host, in the small array
+and after it. `idle_percent`: processor time of all daemons of all hosts with nothing asked. `missing`: tasks that are not in the
+accounting. The table and the plot go into a page of the documentation as well.
 """
 
 from __future__ import annotations
@@ -18,61 +21,61 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from bench.peers.grid_engine import OwnSystem, RealGridEngine
-from bench.peers.report import in_page, plot, table
+from bench.peers.hyperqueue import HyperQueue
+from bench.peers.report import TITLES, in_page, plot, table
 from bench.peers.slurm import Slurm
 from bench.peers.system import System, need_packages
-
-TASKS = 1000
-SHELLS = 4
-Figures = dict[str, float]
+from bench.peers.trial import FAILURES, Sizes, Trial, reason_of
 
 CAPTION = (
-    "The plot has the same medians on logarithmic axes: times on the left (shorter is better), "
-    "rates on the right (longer is better)."
+    "`2.0 ×`: twice as fast, or half as much; below 1 the peer is better. The plot has the same medians on logarithmic axes, "
+    "where a missing figure has no bar."
 )
 
 
-def timed(system: System, command: str, count: int) -> float:
-    """Median time in ms of so many runs of a command line, timed by a shell on the submit host."""
-    loop = (
-        f"for i in $(seq {count}); do a=$(date +%s%N); {command} >/dev/null 2>&1; b=$(date +%s%N); "
-        "echo $(( (b-a)/1000 )); done"
-    )
-    return statistics.median(int(line) for line in system.alice(loop).split()) / 1000
+def tried(system: System, sizes: Sizes) -> tuple[str, Trial]:
+    """One trial of a system, from its start to its removal, and its version. A failure gives a trial without figures."""
+    version, trial = "", Trial(system, sizes)
+    try:
+        system.up()
+        version = system.version()
+        trial.run()
+    except FAILURES as error:
+        trial.notes = dict.fromkeys(TITLES, f"It did not start: {reason_of(error)}.")
+    finally:
+        system.down()
+    return version, trial
 
 
-def measure(system: System) -> Figures:
-    """All figures of a system that is up and empty."""
-    figures: Figures = {}
-    timed(system, system.submission(), 3)
-    figures["submit_ms"] = timed(system, system.submission(), 30)
-    figures["list_ms"] = timed(system, system.listing, 30)
-    system.drain()
-    figures["sync_ms"] = timed(system, system.submission(wait=True), 7)
-    ended = system.await_records(3 + 30 + 7)
-    begin = time.monotonic()
-    system.alice(system.submission(tasks=TASKS))
-    system.drain()
-    figures["array_per_s"] = TASKS / (time.monotonic() - begin)
-    ended = system.await_records(ended + TASKS)
-    begin = time.monotonic()
-    loop = f"(for i in $(seq {TASKS // SHELLS}); do {system.submission()} >/dev/null; done) &"
-    system.alice(f"for s in $(seq {SHELLS}); do {loop} done; wait")
-    system.drain()
-    found = system.await_records(ended + TASKS)
-    figures["single_per_s"] = TASKS / (time.monotonic() - begin)
-    figures["missing"] = 3 + 30 + 7 + 2 * TASKS - found
-    return figures
+def medians(trials: Sequence[Trial]) -> tuple[dict[str, float], dict[str, str]]:
+    """Figures and notes of a system: of each figure the median of those trials that have it, and the last note."""
+    columns = {name: [trial.figures[name] for trial in trials if name in trial.figures] for name in TITLES}
+    figures = {name: statistics.median(column) for name, column in columns.items() if column}
+    notes: dict[str, str] = {}
+    for trial in trials:
+        notes.update((name, note) for name, note in trial.notes.items() if (name in figures) == (name in trial.figures))
+    return figures, notes
 
 
 def main() -> int:
-    """Exit code 1: a system did not come up, or did not run its jobs."""
-    parser = argparse.ArgumentParser(prog="bench.peers", description="Measure this system beside Grid Engine 8.1.9 and Slurm.")
+    """Exit code 1: this system did not come up, or did not run its jobs."""
+    parser = argparse.ArgumentParser(prog="bench.peers", description="Measure this system beside its peers.")
     parser.add_argument("prefix", help="where this system is installed")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--hyperqueue", type=Path, metavar="PYTHON", default=Path("build/hyperqueue/bin/python"))
+    for option, default, text in (
+        ("--array", Sizes.array, "tasks of the small array, and number of single jobs; the large array has ten times as many"),
+        ("--tiny", Sizes.tiny, "tasks of the task list"),
+        ("--rounds", 1, "trials of each system"),
+        ("--runs", Sizes.runs, "runs of a client in a trial"),
+        ("--idle", Sizes.idle_s, "seconds with nothing asked"),
+        ("--limit", Sizes.limit_s, "seconds of a trial"),
+    ):
+        parser.add_argument(option, type=type(default), default=default, help=text)
     parser.add_argument("--json", type=Path, default=Path("build/peers.json"))
     parser.add_argument("--plot", type=Path, default=Path("docs/plots/peers.png"))
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"), help="where the table goes, with the plot")
@@ -80,31 +83,38 @@ def main() -> int:
     if os.geteuid():
         sys.exit("bench.peers: only root makes hosts on this machine: run it as root")
     need_packages("iproute2")
-    systems = (OwnSystem(options.prefix), RealGridEngine(), Slurm())
+    sizes = Sizes(options.array, 10 * options.array, options.tiny, options.runs, options.idle, options.limit)
+    own = OwnSystem(options.prefix)
+    systems = (own, RealGridEngine(), Slurm(), HyperQueue(options.hyperqueue))
     versions: dict[str, str] = {}
-    rounds: dict[str, list[Figures]] = {system.label: [] for system in systems}
+    trials: dict[str, list[Trial]] = {system.label: [] for system in systems}
     for number in range(options.rounds):
         for system in systems:
-            try:
-                system.up()
-                versions[system.label] = system.version()
-                rounds[system.label].append(measure(system))
-            finally:
-                system.down()
-            print(f"round {number + 1}, {system.label}: {rounds[system.label][-1]}", file=sys.stderr)
-    figures = {
-        label: {name: statistics.median(each[name] for each in found) for name in found[0]} for label, found in rounds.items()
-    }
+            version, trial = tried(system, sizes)
+            versions[system.label] = version or versions.get(system.label, "not started")
+            trials[system.label].append(trial)
+            print(f"round {number + 1}, {system.label}: {trial.figures} {trial.notes}", file=sys.stderr)
+    write_report(options, sizes, versions, trials)
+    return 0 if all(trial.figures.get("missing") == 0 for trial in trials[own.label]) else 1
+
+
+def write_report(options: argparse.Namespace, sizes: Sizes, versions: dict[str, str], trials: dict[str, list[Trial]]) -> None:
+    """The record in JSON, the plot, and the section of the page."""
+    results = {label: medians(found) for label, found in trials.items()}
+    figures = {label: result[0] for label, result in results.items()}
+    notes = {label: result[1] for label, result in results.items()}
+    now, rounds = time.strftime("%Y-%m-%d %H:%M"), {label: [trial.figures for trial in found] for label, found in trials.items()}
+    record = {"time": now, "sizes": asdict(sizes), "versions": versions, "medians": figures, "notes": notes, "rounds": rounds}
     options.json.parent.mkdir(exist_ok=True)
-    record = {"time": time.strftime("%Y-%m-%d %H:%M"), "versions": versions, "medians": figures, "rounds": rounds}
     options.json.write_text(json.dumps(record, indent=2) + "\n")
-    plot(figures, options.plot)
-    summary = f"{record['time']}, medians of {options.rounds} rounds; {'; '.join(f'{k}: {v}' for k, v in versions.items())}."
+    plot(figures, asdict(sizes), options.plot)
+    told = "; ".join(f"{label}: {version}" for label, version in versions.items())
+    lines = table(figures, notes, asdict(sizes))
     plot_path = os.path.relpath(options.plot, options.page.parent)
-    found = f"{summary}\n\n{table(figures)}\n\n{CAPTION}\n\n![Medians of the three systems]({plot_path})"
+    summary = f"{now}, medians of {options.rounds} rounds; {told}." if options.rounds > 1 else f"{now}, one round; {told}."
+    found = f"{summary}\n\n{lines}\n\n{CAPTION}\n\n![Medians of the systems]({plot_path})"
     options.page.write_text(in_page(options.page.read_text(), found))
-    print(table(figures))
-    return 0
+    print(lines)
 
 
 if __name__ == "__main__":

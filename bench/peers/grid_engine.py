@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
-from bench.peers.system import EXEC_HOSTS, NAME, ROOT, SLOTS, System, hosts, need_packages
+from bench.peers.system import EXEC_HOSTS, NAME, ROOT, SHARED, SLOTS, UP_S, System, hosts, need_packages
 
-_QSUB = f"qsub -terse -N {NAME} -b y -o /dev/null -e /dev/null"
+_TASKS = f"qsub -terse -N {NAME} -o /dev/null -e /dev/null"
+_QSUB = f"{_TASKS} -b y"
 
 
 class GridEngineSystem(System):
@@ -18,7 +19,7 @@ class GridEngineSystem(System):
         return f"{_QSUB}{f' -t 1-{tasks}' if tasks else ''}{' -sync y' if wait else ''} /bin/true"
 
     def waiting(self) -> bool:
-        return NAME in self.alice("qstat")
+        return NAME in self.user("qstat")
 
     def records(self) -> int:
         # the fields `failed` and `exit_status` of accounting(5)
@@ -41,14 +42,20 @@ class OwnSystem(GridEngineSystem):
         self._cell("up", str(EXEC_HOSTS))
 
     def down(self) -> None:
+        super().down()
         self._cell("down")
+
+    def tiny(self, tasks: int) -> tuple[str, int]:
+        make = f"mkdir -p {SHARED} && cd {SHARED} && yes /bin/true | head -n {tasks} > list"
+        return f"{make} && {_TASKS} -pe mpi {EXEC_HOSTS * SLOTS} -tasks-output none -tasks list", 1
 
     def version(self) -> str:
         return self.on(self.master, "qconf", "--version").splitlines()[0]
 
     def _cell(self, *arguments: str) -> None:
         variables = {"PREFIX": self._prefix, "CELL": NAME, "MASTER": self.master, "EXEC": self.host_prefix, **self._environment()}
-        subprocess.run([str(ROOT / "tests" / "testbed" / "cell"), *arguments], env=variables, check=True, capture_output=True)
+        command = [str(ROOT / "tests" / "testbed" / "cell"), *arguments]
+        subprocess.run(command, env=variables, check=True, capture_output=True, text=True, timeout=UP_S)
 
 
 class RealGridEngine(GridEngineSystem):

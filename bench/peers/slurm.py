@@ -65,10 +65,10 @@ class Slurm(System):
         return f"sbatch -J {NAME} -o /dev/null{f' -a 1-{tasks}' if tasks else ''}{' --wait' if wait else ''} --wrap /bin/true"
 
     def waiting(self) -> bool:
-        return bool(self.alice(f"squeue -h -n {NAME}").strip())
+        return bool(self.user(f"squeue -h -n {NAME}").strip())
 
     def records(self) -> int:
         return int(self.on(self.master, "sh", "-c", f"grep -c 'Name={NAME} JobState=COMPLETED' {_RECORDS} || true"))
 
     def version(self) -> str:
-        return self.alice("sbatch --version").strip()
+        return self.user("sbatch --version").strip()
