@@ -18,16 +18,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from bench.peers.grid_engine import OwnSystem, RealGridEngine
 from bench.peers.hyperqueue import HyperQueue
-from bench.peers.report import TITLES, in_page, plot, table
+from bench.peers.report import TITLES, in_page, medians, plot, table
 from bench.peers.slurm import Slurm
 from bench.peers.system import System, need_packages
 from bench.peers.trial import FAILURES, Sizes, Trial, reason_of
@@ -50,16 +48,6 @@ def tried(system: System, sizes: Sizes) -> tuple[str, Trial]:
     finally:
         system.down()
     return version, trial
-
-
-def medians(trials: Sequence[Trial]) -> tuple[dict[str, float], dict[str, str]]:
-    """Figures and notes of a system: of each figure the median of those trials that have it, and the last note."""
-    columns = {name: [trial.figures[name] for trial in trials if name in trial.figures] for name in TITLES}
-    figures = {name: statistics.median(column) for name, column in columns.items() if column}
-    notes: dict[str, str] = {}
-    for trial in trials:
-        notes.update((name, note) for name, note in trial.notes.items() if (name in figures) == (name in trial.figures))
-    return figures, notes
 
 
 def main() -> int:
@@ -100,20 +88,26 @@ def main() -> int:
 
 def write_report(options: argparse.Namespace, sizes: Sizes, versions: dict[str, str], trials: dict[str, list[Trial]]) -> None:
     """The record in JSON, the plot, and the section of the page."""
-    results = {label: medians(found) for label, found in trials.items()}
-    figures = {label: result[0] for label, result in results.items()}
-    notes = {label: result[1] for label, result in results.items()}
-    now, rounds = time.strftime("%Y-%m-%d %H:%M"), {label: [trial.figures for trial in found] for label, found in trials.items()}
-    record = {"time": now, "sizes": asdict(sizes), "versions": versions, "medians": figures, "notes": notes, "rounds": rounds}
+    figures, notes = {}, {}
+    for label, found in trials.items():
+        figures[label], notes[label] = medians([(trial.figures, trial.notes) for trial in found])
+    record = {
+        "time": time.strftime("%Y-%m-%d %H:%M"),
+        "sizes": asdict(sizes),
+        "versions": versions,
+        "medians": figures,
+        "notes": notes,
+        "rounds": {label: [trial.figures for trial in found] for label, found in trials.items()},
+    }
     options.json.parent.mkdir(exist_ok=True)
     options.json.write_text(json.dumps(record, indent=2) + "\n")
     plot(figures, asdict(sizes), options.plot)
-    told = "; ".join(f"{label}: {version}" for label, version in versions.items())
+    rounds = "one round" if options.rounds == 1 else f"medians of {options.rounds} rounds"
+    summary = f"{record['time']}, {rounds}; {'; '.join(f'{label}: {version}' for label, version in versions.items())}."
     lines = table(figures, notes, asdict(sizes))
     plot_path = os.path.relpath(options.plot, options.page.parent)
-    summary = f"{now}, medians of {options.rounds} rounds; {told}." if options.rounds > 1 else f"{now}, one round; {told}."
-    found = f"{summary}\n\n{lines}\n\n{CAPTION}\n\n![Medians of the systems]({plot_path})"
-    options.page.write_text(in_page(options.page.read_text(), found))
+    section = f"{summary}\n\n{lines}\n\n{CAPTION}\n\n![Medians of the systems]({plot_path})"
+    options.page.write_text(in_page(options.page.read_text(), section))
     print(lines)
 
 

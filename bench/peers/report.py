@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from matplotlib.figure import Figure
 
 Figures = Mapping[str, float]
 Notes = Mapping[str, str]
@@ -32,6 +35,14 @@ PANELS = {
     "a second, more is better": ("array_per_s", "large_per_s", "single_per_s", "tiny_per_s"),
     "less is better": ("master_ms", "master_mb", "idle_percent"),
 }
+
+
+def medians(trials: Sequence[tuple[Figures, Notes]]) -> tuple[dict[str, float], dict[str, str]]:
+    """Figures and notes of a system: of each figure the median of the trials that have it, and the last note that fits."""
+    columns = {name: [found[name] for found, _ in trials if name in found] for name in TITLES}
+    figures = {name: statistics.median(column) for name, column in columns.items() if column}
+    notes = {name: note for found, noted in trials for name, note in noted.items() if (name in found) == (name in figures)}
+    return figures, notes
 
 
 def ratio(name: str, own: float | None, other: float | None) -> str:
@@ -75,12 +86,8 @@ def in_page(page: str, found: str) -> str:
 
 def plot(figures: Mapping[str, Figures], sizes: Mapping[str, Any], file: Path) -> None:
     """Bars on logarithmic axes. A missing figure has no bar."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    pictures, parts = pyplot.subplots(len(PANELS), 1, figsize=(9, 10))
+    picture = Figure(figsize=(9, 10), layout="tight")
+    parts = picture.subplots(len(PANELS), 1)
     width = 0.8 / len(figures)
     for axes, (title, names) in zip(parts, PANELS.items(), strict=True):
         for position, (label, found) in enumerate(figures.items()):
@@ -94,6 +101,4 @@ def plot(figures: Mapping[str, Figures], sizes: Mapping[str, Any], file: Path) -
         axes.set_yscale("log")
         axes.spines[["top", "right"]].set_visible(False)
     parts[0].legend(frameon=False)
-    pictures.tight_layout()
-    pictures.savefig(file, dpi=110)
-    pyplot.close(pictures)
+    picture.savefig(file, dpi=110)
