@@ -46,7 +46,10 @@ def tried(system: System, sizes: Sizes) -> tuple[str, Trial]:
     except FAILURES as error:
         trial.notes = dict.fromkeys(TITLES, f"It did not start: {reason_of(error)}.")
     finally:
-        system.down()
+        try:
+            system.down()
+        except FAILURES as error:
+            print(f"bench.peers: {system.label} is not removed: {reason_of(error)}", file=sys.stderr)
     return version, trial
 
 

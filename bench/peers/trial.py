@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import subprocess
 import time
@@ -57,10 +58,13 @@ class Trial:
         self._system.deadline = time.monotonic() + self._sizes.limit_s
         reason = ""
         try:
-            for stage in (self._idle, self._commands, self._array, self._tiny, self._singles, self._large, self._missing):
+            for stage in (self._idle, self._commands, self._array, self._tiny, self._singles, self._large):
                 stage()
         except FAILURES as error:
-            reason = f"Not measured: {reason_of(error)}."
+            late = time.monotonic() >= self._system.deadline
+            reason = f"Not measured: {f'the {self._sizes.limit_s:.0f} s of its trial were over' if late else reason_of(error)}."
+        finally:
+            self._system.deadline = math.inf
         for name in TITLES:
             note = self._system.remarks.get(name) if name in self.figures else self._skipped.get(name, reason)
             if note:
@@ -98,7 +102,9 @@ class Trial:
         tasks = self._sizes.tiny
         line, records = self._system.tiny(tasks)
         if not line:
-            self._skipped["tiny_per_s"] = f"It has no task lists; arrays of so many tasks would take {self._estimate(tasks)}."
+            self._skipped["tiny_per_s"] = (
+                f"It has no task lists; arrays of so many tasks together would take {self._estimate(tasks)}."
+            )
         elif records < tasks or self._affords("tiny_per_s", tasks):
             self.figures["tiny_per_s"] = self._rate(line, tasks)
             self._expect(records)
@@ -118,9 +124,6 @@ class Trial:
             self.figures["large_per_s"] = self._rate(self._system.submission(tasks), tasks)
             self._expect(tasks)
 
-    def _missing(self) -> None:
-        self.figures["missing"] = self._expected - self._system.records()
-
     # --- how ---
 
     def _timed(self, command: str, count: int) -> float:
@@ -136,13 +139,13 @@ class Trial:
 
     def _expect(self, records: int) -> None:
         self._expected += records
-        self._system.await_records(self._expected)
+        self.figures["missing"] = self._expected - self._system.await_records(self._expected)
 
     def _seconds(self, tasks: int) -> float:
         return tasks / self.figures["array_per_s"]
 
     def _estimate(self, tasks: int) -> str:
-        return f"{self._seconds(tasks) / 60:.0f} minutes at the rate of the array of {self._sizes.array:,}"
+        return f"{self._seconds(tasks):,.0f} s at the rate of the array of {self._sizes.array:,}"
 
     def _affords(self, name: str, tasks: int) -> bool:
         """Whether an array of so many tasks would end within the time that is left; otherwise the figure is skipped."""
