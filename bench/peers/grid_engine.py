@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from bench.peers.system import EXEC_HOSTS, NAME, ROOT, SHARED, SLOTS, UP_S, System, hosts, need_packages
+from bench.peers.system import EXEC_HOSTS, NAME, ROOT, SLOTS, UP_S, System, hosts, need_packages
 
 _TASKS = f"qsub -terse -N {NAME} -o /dev/null -e /dev/null"
 _QSUB = f"{_TASKS} -b y"
@@ -46,7 +46,7 @@ class OwnSystem(GridEngineSystem):
         self._cell("down")
 
     def tiny(self, tasks: int) -> tuple[str, int]:
-        make = f"mkdir -p {SHARED} && cd {SHARED} && yes /bin/true | head -n {tasks} > list"
+        make = f"mkdir -p {self.shared} && cd {self.shared} && yes /bin/true | head -n {tasks} > list"
         return f"{make} && {_TASKS} -pe mpi {EXEC_HOSTS * SLOTS} -tasks-output none -tasks list", 1
 
     def version(self) -> str:

@@ -6,9 +6,8 @@ import shlex
 from pathlib import Path
 
 from bench.hyperqueue import command_of
-from bench.peers.system import EXEC_HOSTS, SHARED, SLOTS, System, hosts
+from bench.peers.system import EXEC_HOSTS, SLOTS, System, hosts
 
-_SERVER = SHARED / "hyperqueue"
 _ONE_PROCESS = "Its Python package runs workers in the process of the server alone, so this includes them."
 _PROCESS = "Each submission is a process of Python: its package has no command."
 
@@ -36,16 +35,16 @@ class HyperQueue(System):
             raise FileNotFoundError(f"its Python package is not installed in {self._python}")
         self._drained = 0
         hosts("up", self.master, *self.exec_hosts)
-        serve = self._line("serve", _SERVER, EXEC_HOSTS, SLOTS)
-        self.on(self.master, "bash", "-c", f"mkdir -p {_SERVER}; setsid {serve} </dev/null >{_SERVER}/log 2>&1 &")
-        self.until("its server is ready", f"[ -e {_SERVER}/hq-current/access.json ]")
+        serve = self._line("serve", self.shared, EXEC_HOSTS, SLOTS)
+        self.on(self.master, "bash", "-c", f"mkdir -p {self.shared}; setsid {serve} </dev/null >{self.shared}/log 2>&1 &")
+        self.until("its server is ready", f"[ -e {self.shared}/hq-current/access.json ]")
         self.drain()
 
     def user(self, line: str) -> str:
         return self.on(self.exec_hosts[0], "bash", "-c", line)
 
     def submission(self, tasks: int = 0, wait: bool = False) -> str:
-        return self._line("sync" if wait else "submit", _SERVER, tasks or 1)
+        return self._line("sync" if wait else "submit", self.shared, tasks or 1)
 
     def tiny(self, tasks: int) -> tuple[str, int]:
         return self.submission(tasks), tasks
@@ -56,7 +55,7 @@ class HyperQueue(System):
 
     def records(self) -> int:
         self._drained += 1
-        return int(self.user(self._line("drain", _SERVER))) - self._drained
+        return int(self.user(self._line("drain", self.shared))) - self._drained
 
     def version(self) -> str:
         query = "from importlib.metadata import version; print('hyperqueue', version('hyperqueue'))"

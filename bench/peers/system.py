@@ -19,8 +19,6 @@ EXEC_HOSTS = 3
 SLOTS = 50
 """Of each exec host: so many jobs run there at a time."""
 NAME = "bench"
-SHARED = Path("/home/alice/bench-peers")
-"""A directory that all hosts see; `down` removes it."""
 _READY_S = 120.0
 UP_S = 300.0
 """A start, or an installation of packages, that has not ended after this time, in seconds, will not."""
@@ -50,6 +48,11 @@ class System(ABC):
     @property
     def exec_hosts(self) -> list[str]:
         return [f"{self.host_prefix}{number + 1}" for number in range(EXEC_HOSTS)]
+
+    @property
+    def shared(self) -> Path:
+        """A directory that all hosts see, which may not be there; `down` removes it."""
+        return Path(f"/home/alice/{NAME}-{self.host_prefix}")
 
     # --- in which words it is asked ---
 
@@ -88,7 +91,7 @@ class System(ABC):
         hosts("kill", self.master, *self.exec_hosts)
         for name in (self.master, *self.exec_hosts):
             subprocess.run(["rm", "-rf", f"/var/lib/testbed/{name}"], check=True)
-        subprocess.run(["rm", "-rf", str(SHARED)], check=True)
+        subprocess.run(["rm", "-rf", str(self.shared)], check=True)
 
     def on(self, host: str, *command: str) -> str:
         """Run a command as root; returns its output. Raises SubprocessError."""

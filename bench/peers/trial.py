@@ -37,7 +37,7 @@ def reason_of(error: BaseException) -> str:
     """Why a system has no figure: the last line of what its command said, or the error itself."""
     if isinstance(error, subprocess.CalledProcessError):
         spoken = f"{error.stdout or ''}\n{error.stderr or ''}".strip()
-        return spoken.splitlines()[-1] if spoken else f"a command ended with {error.returncode}"
+        return spoken.splitlines()[-1].rstrip(".: ") if spoken else f"a command ended with {error.returncode}"
     if isinstance(error, subprocess.TimeoutExpired):
         return f"a command had not ended after {error.timeout:.0f} s"
     return str(error)
