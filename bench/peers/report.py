@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -91,14 +92,14 @@ def plot(figures: Mapping[str, Figures], sizes: Mapping[str, Any], file: Path) -
     width = 0.8 / len(figures)
     for axes, (title, names) in zip(parts, PANELS.items(), strict=True):
         for position, (label, found) in enumerate(figures.items()):
-            lefts = [at + position * width for at, name in enumerate(names) if found.get(name)]
-            bars = axes.bar(lefts, [found[name] for name in names if found.get(name)], width, color=f"C{position}", label=label)
-            axes.bar_label(bars, fmt="%.3g", fontsize=8)
+            lefts = [at + position * width for at in range(len(names))]
+            heights = [found.get(name) or math.nan for name in names]
+            axes.bar_label(axes.bar(lefts, heights, width, label=label), fmt="{:,.4g}", fontsize=8)
         ticks = [TITLES[name].format_map(sizes).replace(", ", ",\n", 1) for name in names]
         axes.set_xticks([at + 0.4 - width / 2 for at in range(len(names))], ticks)
         axes.tick_params(axis="x", labelsize=8)
         axes.set_title(title)
         axes.set_yscale("log")
         axes.spines[["top", "right"]].set_visible(False)
-    parts[0].legend(frameon=False)
+    parts[0].legend(frameon=False, loc="upper left")
     picture.savefig(file, dpi=110)
