@@ -22,7 +22,7 @@ PARAMETERS = {name for model in KINDS.values() for name in model.model_fields} -
 def reads_of_texts(sources: list[Source]) -> Iterator[tuple[str, str]]:
     """(file, parameter) of every `.get` of a parameter with a predefined value of its own."""
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)

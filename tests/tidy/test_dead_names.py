@@ -27,8 +27,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def _used(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _used(source: Source) -> Iterator[str]:
+    for node in source.nodes:
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -42,7 +42,7 @@ def _used(tree: ast.Module) -> Iterator[str]:
 def dead_names(sources: list[Source]) -> list[str]:
     """Definitions whose name stands nowhere else. Functions that a decorator registers, and functions that Python calls itself,
     are in use."""
-    used = {name for source in sources for name in _used(source.tree)}
+    used = {name for source in sources for name in _used(source)}
     return [
         f"{source.path} {node.name}"
         for source in sources

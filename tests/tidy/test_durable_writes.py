@@ -18,15 +18,15 @@ ALLOWED = {
 
 def syncs_and_renames(source: Source) -> bool:
     """Whether a file has a call for the sync of a file, and a call for a rename: of `os`, or of a path."""
-    named = {ast.unparse(node) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)}
+    attributes = [node for node in source.nodes if isinstance(node, ast.Attribute)]
+    of_os = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "os"}
     # `replace` of a text has two arguments
     methods = {
         node.func.attr
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) + len(node.keywords) == 1
     }
-    syncs = any(f"os.{name}" in named for name in SYNCS)
-    return syncs and (bool(methods & RENAMES) or any(f"os.{name}" in named for name in RENAMES))
+    return bool(of_os & SYNCS and (methods | of_os) & RENAMES)
 
 
 def test_durable_writes_are_in_one_module() -> None:

@@ -42,7 +42,7 @@ def exceptions_of(sources: list[Source]) -> dict[str, list[str]]:
 def handlers_without_reason(source: Source) -> Iterator[str]:
     """Handlers of all exceptions that do not raise in the end, and have no comment at their line or its neighbours."""
     lines = source.text.splitlines()
-    for node in ast.walk(source.tree) if _CATCHES_ALL.search(source.text) else ():
+    for node in source.nodes if _CATCHES_ALL.search(source.text) else ():
         if not isinstance(node, ast.ExceptHandler) or not _CATCHES_ALL.search(lines[node.lineno - 1]):
             continue
         if not isinstance(node.body[-1], ast.Raise) and not any("#" in each for each in lines[node.lineno - 2 : node.lineno + 1]):

@@ -14,7 +14,7 @@ def misnamed(source: Source) -> list[str]:
     """Functions that call something `found` and do not return it."""
     if "found" not in source.text:
         return []
-    functions = (node for node in ast.walk(source.tree) if isinstance(node, _FUNCTION))
+    functions = (node for node in source.nodes if isinstance(node, _FUNCTION))
     return [f"{source.path} {node.name}" for node in functions if _assigns(node) and not _returns(node)]
 
 

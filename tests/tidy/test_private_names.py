@@ -61,7 +61,7 @@ def _texts(nodes: list[ast.expr]) -> list[str]:
 
 def accessed(source: Source) -> Iterator[str]:
     """The places where a file touches a private name that is not its own."""
-    nodes = list(ast.walk(source.tree)) if _MAY_TOUCH.search(source.text) else []
+    nodes = source.nodes if _MAY_TOUCH.search(source.text) else []
     own, standard = own_names(nodes), standard_modules(nodes)
     for node in nodes:
         for private in filter(None, map(_PRIVATE.fullmatch, _names_in(node, own, standard))):

@@ -16,7 +16,7 @@ def faults_of(source: Source) -> list[str]:
     """A sentence for each test that is left out in words of its own."""
     return [
         f"{source.path}:{node.lineno}: pytest.{node.func.attr}: {MAKER} has what tests need"
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SKIPPING
         if ast.unparse(node.func).startswith("pytest.")
     ]

@@ -17,7 +17,7 @@ _STAR = re.compile(r"\*[(\[{]")
 
 def faults_of(source: Source) -> Iterator[str]:
     """Unpacked literals: `*(a, b)`, `**{"a": 1}`. A mapping whose keys are no keywords, or that others override, is a value."""
-    for node in ast.walk(source.tree) if _STAR.search(source.text) else ():
+    for node in source.nodes if _STAR.search(source.text) else ():
         match node:
             case ast.Starred(value=ast.Tuple() | ast.List() | ast.Set()):
                 yield f"{source.path}:{node.lineno} unpacks a sequence"

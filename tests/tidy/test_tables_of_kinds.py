@@ -28,7 +28,7 @@ KEPT = {
 def tables_of_kinds(sources: list[Source]) -> Iterator[str]:
     """The file of every such dictionary."""
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Dict):
                 keys = {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
                 if len(keys & KIND.keys()) >= FEWEST:

@@ -12,7 +12,7 @@ def test_nothing_in_the_product_may_lose_a_cancellation() -> None:
         f"{source.path}:{node.lineno}"
         for source in Source.of("gridengine", "daemons", "shepherd", "clients")
         if "wait_for" in source.text
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "asyncio.wait_for"
     ]
     assert found == []

@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 def defined_names(source: Source) -> Iterator[str]:
     """Names that a file gives: itself, its functions, classes, arguments, variables and attributes."""
     yield source.name.removesuffix(".py")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
                 yield name
