@@ -66,6 +66,6 @@ else:
 """.replace("COMMAND", COMMAND)
 
 
-def command_of(python: str, verb: str, *words: str | int) -> list[str]:
+def command_of(python: str, verb: str, *arguments: str | int) -> list[str]:
     """The command line of a verb of PROGRAM."""
-    return [python, "-c", PROGRAM, verb, *map(str, words)]
+    return [python, "-c", PROGRAM, verb, *map(str, arguments)]

@@ -61,5 +61,5 @@ class HyperQueue(System):
         query = "from importlib.metadata import version; print('hyperqueue', version('hyperqueue'))"
         return self.user(shlex.join([self._python, "-c", query])).strip()
 
-    def _line(self, verb: str, *words: Path | int) -> str:
-        return shlex.join(command_of(self._python, verb, *map(str, words)))
+    def _line(self, verb: str, *arguments: Path | int) -> str:
+        return shlex.join(command_of(self._python, verb, *map(str, arguments)))

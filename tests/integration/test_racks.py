@@ -1,4 +1,4 @@
-"""Three hosts behind one Ray node: they run jobs as other hosts do, a dead one is seen, and another host becomes the node."""
+"""Three hosts behind one Ray node: jobs run as on other hosts, a dead host is seen, and another host becomes the node."""
 
 from __future__ import annotations
 

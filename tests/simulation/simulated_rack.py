@@ -140,7 +140,7 @@ class SimulatedRack:
         return Place(place.rack, place.node, place.token, place.port) if place is not None else None
 
     def watch(self) -> None:
-        """What Ray and the kernels see from time to time."""
+        """The view of Ray and of the kernels, from time to time."""
         self.loop.call_later(WATCH_S, self.watch, context=self.loop.outside)
         for node in self.nodes.values():
             self._end_connections(node)
@@ -173,7 +173,7 @@ class SimulatedRack:
     # --- a host -------------------------------------------------------------------------------------------
 
     async def live(self, host: HostInRack) -> None:
-        """Hellos of a host, and what follows from their answers: as the supervisor and `rack_member` do."""
+        """Hellos of a host, and the effects of their answers, as in the supervisor and `rack_member`."""
         while True:
             is_connected = host.connection is not None and not host.connection.closed
             state = CONNECTED if is_connected else APART

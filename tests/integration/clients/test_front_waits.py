@@ -87,7 +87,7 @@ DELETED = plain(b'{"status":0,"answers":[["info","done"]],"data":null}')
 
 
 def agree(stream: Callable[[], bytes]) -> Callable[[str, bytes], bytes]:
-    """A qmaster that submits and deletes; `stream` gives what it says of the job."""
+    """A qmaster that submits and deletes; `stream`: its records of the job."""
 
     def respond(name: str, body: bytes) -> bytes:
         if name == "wait":
@@ -112,7 +112,7 @@ def outcomes(both: FrontCommands, server: Any, line: str, before: Callable[[], o
 
 
 def are_alike(python: tuple[Any, ...], front: tuple[Any, ...]) -> bool:
-    """Whether output and status are equal, the requests are the same ones, and a job was submitted once: under one key."""
+    """Output, status and requests are equal, and a job is submitted once, under one key."""
     return front[:3] == python[:3] and all(request in python[3] for request in front[3]) and front[4] == python[4] == 1
 
 

@@ -1,4 +1,4 @@
-"""The file `racks`: hosts move by `gridengine host add --rack`, and what an administrator wrote beside them stays."""
+"""The file `racks`: hosts move by `gridengine host add --rack`, and the comments of an administrator stay."""
 
 from __future__ import annotations
 

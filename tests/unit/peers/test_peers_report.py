@@ -83,7 +83,7 @@ def test_the_plot_is_a_picture_also_of_missing_figures(tmp_path: Path) -> None:
     assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_reason_of_a_failed_command_is_the_last_line_that_it_said() -> None:
+def test_the_reason_of_a_failed_command_is_its_last_line() -> None:
     assert reason_of(subprocess.CalledProcessError(2, ["x"], "out\n", "a\ncell: no host\n")) == "cell: no host"
     assert reason_of(subprocess.CalledProcessError(2, ["x"], "", "")) == "a command ended with 2"
     assert reason_of(subprocess.TimeoutExpired(["x"], 60.4)) == "a command had not ended after 60 s"
