@@ -114,7 +114,8 @@ def test_each_option_is_understood_or_handed_over_before_anything_is_sent(played
     if option.name not in understood("qsub"):
         assert (done.stdout.splitlines(), server.requests) == ([HANDED, "", *command[1:]], [])
     elif option.name != "-b":  # with it there is no script
-        assert [name for name, _ in server.requests] == ["submit"]
+        sent = ["submit", "wait"] if option.name == "-sync" else ["submit"]
+        assert [name for name, _ in server.requests] == sent
 
 
 #: files that change a command
