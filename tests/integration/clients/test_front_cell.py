@@ -121,4 +121,7 @@ def test_a_wait_goes_on_when_the_qmaster_is_killed_and_starts_again(fronted: Fro
         _, err = waiting.communicate(timeout=COMMAND_S)
     ends = [f"Job {number}.{task} exited with exit code 3." for task in (1, 2)]
     assert (sorted(without_waits(err).splitlines()), waiting.returncode) == (ends, 3)
-    assert fronted.number("-h", "exits.sh", "0") == int(number) + 1, "it was submitted once"
+    following = fronted.number("-h", "exits.sh", "0")
+    assert fronted("qdel", str(following)).returncode == 0
+    assert following == int(number) + 1, "it was submitted once"
+    eventually("no job is left", lambda: fronted("qstat").stdout == "")
