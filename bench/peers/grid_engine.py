@@ -47,7 +47,7 @@ class OwnSystem(GridEngineSystem):
 
     def tiny(self, tasks: int) -> tuple[str, int]:
         make = f"mkdir -p {self.shared} && cd {self.shared} && yes /bin/true | head -n {tasks} > list"
-        return f"{make} && {_TASKS} -cwd -pe mpi {EXEC_HOSTS * SLOTS} -tasks-output none -tasks list", 1
+        return f"{make} && {_TASKS} -cwd -pe mpi {EXEC_HOSTS * SLOTS} -tasks-output none -tasks list", EXEC_HOSTS
 
     def version(self) -> str:
         return self.on(self.master, "qconf", "--version").splitlines()[0]

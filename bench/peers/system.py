@@ -66,7 +66,7 @@ class System(ABC):
 
     def tiny(self, tasks: int) -> tuple[str, int]:
         """The command line that submits so many tiny tasks in the system's quickest way, and their number of records.
-        An empty line: the system has none but its arrays."""
+        An empty line: the system has none but its arrays. A parallel job has a record a host."""
         return "", 0
 
     listing = "qstat"

@@ -112,7 +112,7 @@ class Rack:
                     return
             except Exception as error:  # noqa: BLE001 - any exception of Ray: the qmaster is down
                 if self._logged.is_new(text := describe_call_fault(error)):
-                    _log.warning("the qmaster cannot be told who is connected: %s", text)
+                    _log.warning("cannot report to the qmaster which hosts are connected: %s", text)
                 await asyncio.sleep(backoff.next_s())
                 continue
             backoff.reset()

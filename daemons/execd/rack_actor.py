@@ -7,7 +7,6 @@ actor named `rack-NAME-...`, pinned to the node. Source: adr/0270.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
 
@@ -21,7 +20,7 @@ from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.daemon import die_with_parent
 from daemons.runtime.keys import exec_host_keys
-from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_sockets
+from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_first_free
 from daemons.runtime.messages import open_messages
 from daemons.runtime.peers import common_name, is_certified
 from daemons.runtime.ports import rack_ports
@@ -94,14 +93,8 @@ class RackServer:
             listener.close()
 
     def _sockets(self) -> list[socket.socket]:
-        addresses, ports = self._cell.addresses(self._rack.place.node), rack_ports(self._cell, _own_port(self._cell))
-        for port in ports:
-            try:
-                return open_tcp_sockets(addresses, port)
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE or port == ports[-1]:
-                    raise
-        raise AssertionError("a cell has a port for a rack")
+        ports = rack_ports(self._cell, _own_port(self._cell))
+        return open_first_free(self._cell.addresses(self._rack.place.node), ports)
 
     def _protocol(self, connection: Connection) -> asyncio.BaseProtocol:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -7,7 +7,6 @@ loop: when that ends the sessions stay, and clients reconnect. Source: docs/inte
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import logging
 import os
@@ -23,7 +22,7 @@ from daemons.execd.site import task_directory
 from daemons.runtime.cell import Cell
 from daemons.runtime.connection_limiter import Connection, ConnectionLimiter
 from daemons.runtime.keys import exec_host_keys
-from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_tcp_sockets
+from daemons.runtime.listener import MAX_PER_ADDRESS, Listener, open_first_free
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import Holder, holder_of
 from gridengine.protocols import session
@@ -74,15 +73,8 @@ class SessionServer:
 
     def _sockets(self) -> list[socket.socket]:
         """Listen on this host's own addresses, at the previous port or the first free port."""
-        addresses = self._cell.addresses(self._host)
         ports = [self.port] if self.port else session_ports(self._cell)
-        for port in ports:
-            try:
-                return open_tcp_sockets(addresses, port)
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE or port == ports[-1]:
-                    raise
-        raise AssertionError("a cell has a port for sessions")
+        return open_first_free(self._cell.addresses(self._host), ports)
 
     def _protocol(self, connection: Connection) -> asyncio.BaseProtocol:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

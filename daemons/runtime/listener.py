@@ -162,3 +162,14 @@ def open_tcp_sockets(addresses: Sequence[str], port: int) -> list[socket.socket]
             each.close()
         raise
     return found
+
+
+def open_first_free(addresses: Sequence[str], ports: Sequence[int]) -> list[socket.socket]:
+    """The same at the first of these ports that is free. Raises OSError, also where none is."""
+    for port in ports[:-1]:
+        try:
+            return open_tcp_sockets(addresses, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+    return open_tcp_sockets(addresses, ports[-1])
