@@ -52,15 +52,7 @@ from clients.admin.systemd_checks import check_units
 from gridengine.errors import plain_fault
 from gridengine.protocols import arco
 from gridengine.python_range import PYTHON_RANGE, runs_here
-
-#: A certificate that ends within this time is reported.
-CERTIFICATE_WARNING = timedelta(days=30)
-
-#: A cell whose newest daily backup is older has missed one.
-BACKUP_WARNING = timedelta(days=2)
-
-#: A spool on a disk with less than this many bytes left will soon stop the qmaster.
-LEAST_FREE_BYTES = 100 * 1024 * 1024
+from gridengine.thresholds import BACKUP_AGE_S, CERTIFICATE_LEFT_S, LEAST_FREE_BYTES
 
 #: fixes for a spool without free space, on exec hosts and on the master host
 _LOW_SPACE_FIXES = (
@@ -217,7 +209,7 @@ def _check_keys(directory: Path, again: str, cell: InstalledCell, now: datetime)
         yield Finding(f"{directory}/tls.crt is not for {address}, where {host} is reached now", again)
     if now < begin:
         yield Finding(f"the certificate is valid from {begin:%Y-%m-%d %H:%M} UTC, which is in the future", "set the clock")
-    elif now > end - CERTIFICATE_WARNING:
+    elif now > end - timedelta(seconds=CERTIFICATE_LEFT_S):
         yield Finding(f"the certificate {directory}/tls.crt ends at {end:%Y-%m-%d %H:%M} UTC", again)
     else:
         yield Finding(f"the certificate {directory}/tls.crt is valid until {end:%Y-%m-%d}")
@@ -297,7 +289,7 @@ def check_backups(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
         return
     made = [path.stat().st_mtime for path in (cell.files.bootstrap, *directory.glob(f"{cell.files.name}-*.tar.gz"))]
     age = timedelta(seconds=max(0.0, now.timestamp() - max(made)))
-    if age > BACKUP_WARNING:
+    if age > timedelta(seconds=BACKUP_AGE_S):
         fix = f"gridengine backup FILE makes one; {cell.qmaster_spool_dir}/messages says why the qmaster made none"
         what = f"the newest backup in {directory} is {age.days} days old" if made[1:] else f"{directory} has no backup"
         yield Finding(what, fix)

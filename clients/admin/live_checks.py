@@ -11,8 +11,7 @@ import pwd
 import subprocess
 import time
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
 from clients import gdi
@@ -21,11 +20,12 @@ from clients.admin.finding import Finding
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
 from clients.admin.membership import membership
+from gridengine.files.unsent_mail import last_unsent_mail
 from gridengine.protocols.protocol import CGROUPS_FILE, SENSOR_FAULTS_FILE
 from gridengine.values.units import format_duration
 
-#: The end of the qmaster's log that is searched for unsent mail.
-_TAIL_BYTES = 1_000_000
+#: Seconds for which a mail message that was not sent is reported.
+_UNSENT_S = 2 * 86_400.0
 
 #: Seconds that clocks of hosts may differ: shorter than scheduling intervals and user reactions.
 CLOCKS_APART_S = 5.0
@@ -188,19 +188,7 @@ def check_mail(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     path = mailer.rpartition("@")[2]
     if not os.access(path, os.X_OK):
         yield missing_mailer(path)
-    elif failure := _last_unsent_mail(cell.qmaster_spool_dir / "messages", now):
-        yield Finding(failure, f"fix the error that {path} reports: {path} -s test $USER </dev/null")
+    elif (unsent := last_unsent_mail(cell.qmaster_spool_dir / "messages")) and now.timestamp() - unsent[0] < _UNSENT_S:
+        yield Finding(unsent[1], f"fix the error that {path} reports: {path} -s test $USER </dev/null")
     else:
         yield Finding(f"the mailer is {path}")
-
-
-def _last_unsent_mail(messages: Path, now: datetime) -> str:
-    """The qmaster's log entry on a mail message that was not sent today or yesterday, "" if there is none."""
-    days = {f"{day.astimezone():%m/%d/%Y}" for day in (now, now - timedelta(days=1))}
-    try:
-        with messages.open(errors="replace") as file:
-            file.seek(max(0, messages.stat().st_size - _TAIL_BYTES))
-            lost = [line.rstrip() for line in file if "was not sent:" in line and line[:10] in days]
-    except OSError:
-        return ""
-    return lost[-1].rpartition("|")[2] if lost else ""

@@ -26,7 +26,7 @@ from daemons.qmaster.notifications.held_slots import Held, held, held_slots
 from daemons.qmaster.notifications.interventions import interventions
 from daemons.qmaster.notifications.job_history import Line, as_text, lines
 from daemons.qmaster.notifications.job_log import Occasion
-from daemons.qmaster.notifications.mail import Mail, mail_messages
+from daemons.qmaster.notifications.mail import mail_messages
 from daemons.qmaster.notifications.reporting import Records
 from daemons.qmaster.notifications.share_log import ShareLog
 from daemons.qmaster.replication_queue import ReplicationQueue
@@ -39,6 +39,7 @@ from daemons.qmaster.rules.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.transaction import Transaction
+from gridengine.mail import Mail
 from gridengine.protocols.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody
 from gridengine.protocols.orders import Orders

@@ -136,6 +136,11 @@ class Cell:
     def gateway_socket(self) -> Path:
         return self.run_dir / "gateway.sock"
 
+    @property
+    def participant_socket(self) -> Path:
+        """The socket of the participant of a master candidate."""
+        return self.run_dir / "seat.sock"
+
     def execd_spool(self, host: str) -> Path:
         """Return the spool directory of one exec host."""
         return self.execd_spool_dir / host

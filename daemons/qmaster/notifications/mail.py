@@ -1,7 +1,7 @@
 """Mail: the mail messages that the events of a transaction cause, and their texts.
 
 Owns the rules of -m and -M, subjects and bodies. Pure: made from the state before the events are applied; sending is
-`daemons.qmaster.serve.mail_sender`. Source: sge_submit(1) -m; sge_conf(5) administrator_mail; statements MA-1, MA-2, SO-19.
+`daemons.runtime.mail_sender`. Source: sge_submit(1) -m; sge_conf(5) administrator_mail; statements MA-1, MA-2, SO-19.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.notifications.reservation_mail import reservation_messages
+from gridengine.mail import Mail
 from gridengine.state.conditions import OF_SUSPENSIONS
 from gridengine.state.desired_command import suspending_instances
 from gridengine.state.jobs import Job, Task
@@ -32,14 +31,6 @@ BEGIN, END, ABORT, SUSPEND = "b", "e", "a", "s"
 _MOST_NAMED = 20
 """Jobs that a mail message names."""
 _STOPS = ("suspended", "subordinated", "calendar_suspended")
-
-
-class Mail(Struct, frozen=True):
-    """One mail message: `subject` and `body` as texts. `recipients`: addresses as in -M."""
-
-    recipients: tuple[str, ...]
-    subject: str
-    body: str
 
 
 def mail_messages(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Mail]:

@@ -22,7 +22,6 @@ from daemons.qmaster.serve.hosts.joining import JoinRequests
 from daemons.qmaster.serve.hosts.known_hosts import KeyOf
 from daemons.qmaster.serve.hosts.report_sequencer import ReportSequencer
 from daemons.qmaster.serve.liveness import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
-from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.replication.replicas_in_sync import Replication
 from daemons.qmaster.serve.requests.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.requests.gdi_server import GdiServer
@@ -40,6 +39,7 @@ from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits
 from daemons.runtime.log_throttle import LogThrottle
+from daemons.runtime.mail_sender import MailSender
 from daemons.runtime.messages import about
 from gridengine.errors import plain_fault
 from gridengine.protocols.delivery import Batch, Inventory, Load, decode, encode

@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 
 from daemons.qmaster.backup.archive import BackupError
-from daemons.qmaster.serve.replication.leader_link import LEASE, PARTICIPANT_SOCKET, AgreementError
+from daemons.qmaster.serve.replication.leader_link import LEASE, AgreementError
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.file_sync import FILES, FileSync
 from daemons.qmaster.shadow.handover import ACCEPT_HANDOVER, TakeoverRequest, find_write_error, hand_over_when_unwritable
@@ -98,7 +98,7 @@ class Participant:
         open_to_all = {VOTE_RECORD: self._voter.answer_record_request}
         tasks = [
             asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, is_open, open_to_all)),
-            asyncio.create_task(serve_local_requests(self._cell.run_dir / PARTICIPANT_SOCKET, self._handle_local_request)),
+            asyncio.create_task(serve_local_requests(self._cell.participant_socket, self._handle_local_request)),
             asyncio.create_task(self._file_sync.follow(self._peers)),
         ]
         ended = asyncio.create_task(stop.wait())

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.notifications.mail import Mail
-from daemons.qmaster.serve import mail_sender
-from daemons.qmaster.serve.mail_sender import MailSender
+from daemons.runtime import mail_sender
+from daemons.runtime.mail_sender import MailSender
+from gridengine.mail import Mail
 from tests import needs
 from tests.integration.cells import PATIENCE_S
 from tests.integration.debian import unpack

@@ -6,7 +6,7 @@ import pytest
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.notifications.mail import Mail
+from gridengine.mail import Mail
 from gridengine.state.machines.task import TaskSuspensionChanged
 from tests.harness import Cell
 

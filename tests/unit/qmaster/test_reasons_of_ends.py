@@ -9,8 +9,8 @@ import pytest
 
 from clients.render.accounting import full_record
 from daemons.qmaster.notifications.accounting import category
-from daemons.qmaster.notifications.mail import Mail
 from daemons.qmaster.queries.job_ends import outcome
+from gridengine.mail import Mail
 from gridengine.usage.accounting import FIELDS, WIDTH, AccountingRecord
 from tests.harness import Cell
 

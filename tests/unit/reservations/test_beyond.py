@@ -11,7 +11,7 @@ import pytest
 from dateutil import rrule as rrule_module
 
 from daemons.qmaster.decide.reservations.series import MOST_EXAMINED
-from daemons.qmaster.notifications.mail import Mail
+from gridengine.mail import Mail
 from gridengine.protocols.delivery import Load
 from tests.harness import LOAD
 from tests.unit.clients.shell import Shell

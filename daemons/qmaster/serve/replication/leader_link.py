@@ -16,8 +16,8 @@ from daemons.runtime.local_request import NoLocalAnswerError, post_local
 from daemons.runtime.peers import Peers
 from gridengine.errors import UnavailableError
 
-LEASE, PARTICIPANT_SOCKET = "lease", "seat.sock"
-"""In `run_dir`: see `LeaseFile` and daemons/qmaster/shadow/participant.py."""
+LEASE = "lease"
+"""In `run_dir`: see `LeaseFile`."""
 _AGREE_S = 8.0
 #: seconds that a whole copy of the spool may take
 _COPY_S = 3600.0
@@ -60,7 +60,7 @@ class LeaderLink:
         """Return when a majority of the voters has stored the hosts in sync, and the sets of voters. Raises AgreementError."""
         body = json.dumps({"in_sync": list(in_sync), "sets": [list(names) for names in sets]}).encode()
         try:
-            _, answer = await post_local(self._cell.run_dir / PARTICIPANT_SOCKET, "in_sync", body, _AGREE_S)
+            _, answer = await post_local(self._cell.participant_socket, "in_sync", body, _AGREE_S)
             reply = json.loads(answer)
         except (NoLocalAnswerError, ValueError) as error:
             raise AgreementError(str(error)) from error

@@ -4,8 +4,7 @@ Owns the queue and the processes. Never a shell: `mailer -s subject recipient`, 
 before the recipient would break the promise of sge_conf(5) to a site's own mailer; no address can be taken for an option.
 Users choose the recipients, so the mailer never runs as root: its user is the configured user, else the system's user
 `nobody`, since the jobs' owners need not be allowed on this host. A mailer that hangs is ended; a full queue drops messages
-and logs it; nothing here ever makes the qmaster wait. Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) mailer;
-MA-2.
+and logs it; nothing here ever makes a daemon wait. Used by the qmaster and the web server. Source: sge_conf(5) mailer; MA-2.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ import tempfile
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from daemons.qmaster.notifications.mail import Mail
 from daemons.runtime import children, identity
 from daemons.runtime.identity import LocalUser
 from daemons.runtime.name_service import Lookups, NameServiceError
 from gridengine.errors import InvalidValueError
+from gridengine.mail import Mail
 from gridengine.syntax.mail_address import check_mail_address
 
 _log = logging.getLogger(__name__)
