@@ -35,6 +35,7 @@ COMMANDS = {
     "status": ("daemon_commands", "status"),
     "doctor": ("doctor", "doctor"),
     "web": ("web", "web_command"),
+    "alarms": ("alarms", "alarms"),
     "demo": ("demo", "demo"),
     "upgrade-accounting": ("accounting_upgrade", "upgrade_accounting_command"),
     "completion": ("completion_command", "completion"),

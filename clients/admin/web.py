@@ -51,14 +51,14 @@ def stop_server(cell: InstalledCell) -> None:
 
 def print_link(cell: InstalledCell) -> None:
     """Print an address that logs the caller in, once. AdminError: no server runs here."""
-    answer = _ask(cell, web.LOGIN)
+    answer = ask_server(cell, web.LOGIN)
     typer.echo(answer["link"])
     typer.echo(f"open it within {answer['minutes']} minutes: it logs you in, once", err=True)
 
 
 def print_token(cell: InstalledCell, days: int, scope: str, label: str) -> None:
     """Print a token of the caller, for programs. AdminError: no server runs here, or there is no such token."""
-    answer = _ask(cell, web.TOKEN, days=days, scope=scope, label=label)
+    answer = ask_server(cell, web.TOKEN, days=days, scope=scope, label=label)
     typer.echo(answer["token"])
     until = time.strftime("%Y-%m-%d", time.localtime(answer["until"]))
     typer.echo(f"valid until {until}, and not shown again: send it as `Authorization: Bearer TOKEN`", err=True)
@@ -66,7 +66,7 @@ def print_token(cell: InstalledCell, days: int, scope: str, label: str) -> None:
 
 def print_tokens(cell: InstalledCell) -> None:
     """Print a line for each token of the caller. AdminError: no server runs here."""
-    tokens = _ask(cell, web.TOKENS)["tokens"]
+    tokens = ask_server(cell, web.TOKENS)["tokens"]
     rows = [("label", "scope", "made", "last used", "from", "valid until")]
     for one in tokens:
         times = {name: time.strftime("%Y-%m-%d %H:%M", time.localtime(one[name])) for name in ("made", "used", "until")}
@@ -76,7 +76,8 @@ def print_tokens(cell: InstalledCell) -> None:
         typer.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _ask(cell: InstalledCell, request: str, **fields: object) -> dict[str, Any]:
+def ask_server(cell: InstalledCell, request: str, **fields: object) -> dict[str, Any]:
+    """The answer of the web server of this host. AdminError: no server runs here, or it refuses the request."""
     try:
         return ask(cell.run_dir / web.SOCKET, request, fields, 10.0)
     except NoReplyError as error:

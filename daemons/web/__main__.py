@@ -20,7 +20,6 @@ from daemons.runtime.messages import open_messages
 from daemons.runtime.program import Foreground, detached, entry_point, exit_with_error, preparation
 from daemons.runtime.qmaster_client import read_credentials
 from daemons.runtime.watchdog import feed_watchdog
-from daemons.web.settings import read_settings
 from gridengine.extensions import missing_libraries
 from gridengine.files.unix_sockets import unix_listener
 from gridengine.protocols import web
@@ -36,7 +35,9 @@ def serve(foreground: Foreground = False) -> None:
     """Serve the pages of the cell that SGE_ROOT and SGE_CELL name. SIGTERM ends it."""
     if missing := missing_libraries("web"):
         exit_with_error(PROGRAM, missing)
-    from daemons.web.server import WebServer, tls_context  # loads these libraries
+    # these load the libraries
+    from daemons.web.server import WebServer, tls_context
+    from daemons.web.settings import read_settings
 
     with preparation(PROGRAM):
         cell = read_cell()

@@ -15,6 +15,7 @@ from daemons.web.api import events, handlers, streams
 from daemons.web.live import Live
 from daemons.web.pages import (
     accounting,
+    alarms,
     altering,
     complexes,
     configuration,
@@ -40,7 +41,7 @@ MAX_BODY = 2**24
 """Maximum bytes of a request body, such as a submission with its script."""
 
 PAGES: list[Page] = [
-    *overview.PAGES, *jobs.PAGES, *reservations.PAGES,
+    *overview.PAGES, *alarms.PAGES, *jobs.PAGES, *reservations.PAGES,
     *instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES,
     *quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES,
 ]
@@ -53,7 +54,8 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
-        jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history, accounting,
+        alarms, jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history,
+        accounting,
     )
     for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)

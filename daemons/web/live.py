@@ -1,9 +1,10 @@
-"""Live pages: `GET /live?page=ADDRESS`, a stream of server-sent events for one open page.
+"""Live pages: `GET /live?page=ADDRESS&alarms=BADGE`, a stream of server-sent events for one open page.
 
 Owns the updates of a page: its `main` is sent after each change that concerns the page and alters its look, at once, then at most
 once in `PAUSE_S`, and less often when all pages together exceed their processor budget (`cpu_budget.py`). A page is rendered once
-for all sessions of a user. Events: `main` (HTML) and `age` (seconds since the last message of the qmaster, empty while it is
-connected). Called by `app.py`; the client is `static/live.js`.
+for all sessions of a user. Events: `main` (HTML), `age` (seconds since the last message of the qmaster, empty while it is
+connected), and `alarms` (the number in the navigation and its tone, if the page shows another BADGE). Called by `app.py`; the
+client is `static/live.js`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from multidict import MultiDict
 from yarl import URL
 
 from daemons.runtime.qmaster_client import NoQmasterError
+from daemons.web.alarms.book import AlarmBook
 from daemons.web.cpu_budget import CpuBudget, MeteredCoroutine
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.pages.page import NotFoundError, Page, Visit, find_page, render
@@ -54,7 +56,7 @@ class Live:
 
     def __init__(self, pages: Sequence[Page], mirror: StateMirror) -> None:
         self._pages, self._mirror = pages, mirror
-        self._rendered: dict[tuple[str, str], tuple[int, float, str]] = {}
+        self._rendered: dict[tuple[str, str], tuple[tuple[int, int], float, str]] = {}
         self._cpu_budget = CpuBudget()
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
@@ -77,17 +79,27 @@ class Live:
         try:
             await events.begin()
             async with asyncio.timeout(MAX_STREAM_S):
-                await self._send_updates(events, stream, page, visit)
+                badge = request.query.get("alarms", _badge_text(visit.shared.alarms))
+                await self._send_updates(events, stream, page, visit, badge)
         except (ConnectionError, TimeoutError):
             pass
         finally:
             self._mirror.followers.remove(stream.note)
         return events.response
 
-    async def _send_updates(self, events: EventStream, stream: _OpenPage, page: Page, visit: Visit) -> None:
-        """Send updates until the visitor is logged out. Raises ConnectionError when the page is closed."""
-        sent, is_disconnected = "", False
+    async def _send_updates(self, events: EventStream, stream: _OpenPage, page: Page, visit: Visit, badge: str) -> None:
+        """Send updates until the visitor is logged out. `badge`: as the page shows it. Raises ConnectionError when the page is
+        closed."""
+        sent, is_disconnected, alarms = "", False, visit.shared.alarms
+        version = alarms.version
         while stream.is_logged_in():
+            if badge != _badge_text(alarms):
+                badge = _badge_text(alarms)
+                await events.send("alarms", badge)
+            if version != alarms.version:
+                version = alarms.version
+                if page.has_alarms:
+                    stream.dirty.set()
             if is_disconnected != (not self._mirror.connected):
                 is_disconnected = not is_disconnected
                 await events.send("age", f"{self._mirror.age_s:.0f}" if is_disconnected else "")
@@ -120,7 +132,7 @@ class Live:
     async def _render_main(self, page: Page, visit: Visit) -> tuple[str, bool]:
         """The page's `main`, rendered once for equal pages, and whether it shows the present state."""
         key = (visit.here, visit.caller.user)
-        revision, begin = self._mirror.state.revision, time.monotonic()
+        revision, begin = (self._mirror.state.revision, visit.shared.alarms.version), time.monotonic()
         known = self._rendered.get(key)
         if known is not None and begin - known[1] < PAUSE_S:
             return known[2].replace(_CSRF_PLACEHOLDER, visit.csrf), known[0] == revision
@@ -132,3 +144,9 @@ class Live:
             self._rendered.clear()
         self._rendered[key] = (revision, begin, main)
         return main.replace(_CSRF_PLACEHOLDER, visit.csrf), True
+
+
+def _badge_text(alarms: AlarmBook) -> str:
+    """`3 bad`: number and tone."""
+    count, tone = alarms.badge
+    return f"{count} {tone}"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -184,6 +185,14 @@ def reservations(state: State) -> Iterator[Metric]:
     for state_code, count in sorted(counts.items()):
         family.add_metric([state_code], count)
     yield family
+
+
+def alarms(counts: Mapping[tuple[str, str], int], rules: Iterable[str], severities: Iterable[str]) -> Metric:
+    """Active alarms: `counts` by rule and severity, 0 for all others."""
+    family = gauge("alarms", "Active alarms by rule and severity.", labels=["rule", "severity"])
+    for rule, severity in product(rules, severities):
+        family.add_metric([rule, severity], counts.get((rule, severity), 0))
+    return family
 
 
 class SpoolFigures(NamedTuple):

@@ -16,6 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from daemons.web import metric_families as families
+from daemons.web.alarms.rules import RULES, SEVERITIES
 from daemons.web.metric_families import SpoolFigures, gauge
 from daemons.web.shared import WEB, Web
 from gridengine.protocols.mirroring import BUCKETS_S, Histogram
@@ -31,13 +32,14 @@ class CellMetrics(Collector):
     """The collector of a scrape. `spool`: figures of the qmaster's disk, None on other hosts."""
 
     def __init__(self, shared: Web, spool: SpoolFigures | None) -> None:
-        self._mirror, self._task_ends, self._spool = shared.mirror, shared.end_counts, spool
+        self._mirror, self._task_ends, self._alarms, self._spool = shared.mirror, shared.end_counts, shared.alarms, spool
 
     def collect(self) -> Iterator[Metric]:
         """All metrics, from the same state."""
         mirror = self._mirror
         yield gauge("mirror_connected", "1 while the web server follows the qmaster.", float(mirror.connected))
         yield gauge("mirror_age_seconds", "Age of the figures; 0 while the mirror is connected.", mirror.age_s)
+        yield families.alarms(self._alarms.counts(), RULES, SEVERITIES)
         if self._spool is not None:
             yield from families.spool(self._spool)
         if not mirror.ready:

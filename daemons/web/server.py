@@ -27,6 +27,8 @@ from daemons.web.access.guard import Guard
 from daemons.web.access.links import Links, LinkServer
 from daemons.web.access.logins import Logins
 from daemons.web.access.routes import Access
+from daemons.web.alarms.book import AlarmBook
+from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
 from daemons.web.mirror import StateMirror, follow
 from daemons.web.settings import WebSettings
@@ -41,7 +43,7 @@ MAX_CONNECTIONS_PER_PEER = 512
 class WebServer:
     """The web server of one cell, on the running event loop. `host`: unique name of this host, which authenticates its users.
 
-    `tls`: None for HTTP; `directory`: for the file of the sessions.
+    `tls`: None for HTTP; `directory`: for the files of sessions and alarms.
     """
 
     def __init__(
@@ -56,12 +58,15 @@ class WebServer:
         self._tls = tls
         self._client = QmasterClient(cell, host, credentials)
         self._mirror = StateMirror()
-        app = build_app(Web(cell, self._mirror, self._client, tzlocal()))
+        alarms = AlarmBook(directory / "alarms.json", settings.alarms.hold_s)
+        shared = Web(cell, self._mirror, self._client, tzlocal(), alarms)
+        self._watch = AlarmWatch(shared, settings.alarms, settings.certificate)
+        app = build_app(shared)
         logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)
         guard = Guard(logins, frozenset(settings.names), settings.tls)
         Access(links, logins, guard).add_to(app)
         self._limiter = ConnectionLimiter()
-        self._links = LinkServer(host, links, logins, settings.base(), self._limiter)
+        self._links = LinkServer(host, links, logins, settings.base(), self._limiter, alarms)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_SHUTDOWN_S)
         self._listener: Listener | None = None
         self._mirror_task: asyncio.Task[None] | None = None
@@ -75,9 +80,11 @@ class WebServer:
         assert self._runner.server is not None
         self._listener = serve_app(self._limiter, pages, self._runner.server, MAX_CONNECTIONS_PER_PEER, self._tls)
         self._links.open(links)
+        self._watch.start()
 
     async def stop(self) -> None:
         """End all connections."""
+        await self._watch.stop()
         await self._links.close()
         if self._listener is not None:
             self._listener.close()

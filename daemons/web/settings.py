@@ -1,4 +1,4 @@
-"""`common/web`: the address and the names of a cell's web server.
+"""`common/web`: the address and the names of a cell's web server, and its alarms.
 
 Owns the names of the settings and their defaults; the file is optional. Called at the start. Source: adr/0134.
 """
@@ -10,22 +10,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellError, read_settings_file
+from daemons.web.alarms.alarm_settings import SETTINGS as ALARM_SETTINGS
+from daemons.web.alarms.alarm_settings import AlarmSettings, parse_alarm_settings
 from gridengine.addresses import LOOPBACK, LOOPBACK_6, canonical, is_address, is_link_local, is_loopback, join_port
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.web import ADDRESS, PORT, SETTINGS_FILE
 
+SETTINGS = ("address", "port", "names", "certificate", "key", *ALARM_SETTINGS)
+"""Names of all settings."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     """`address`, `port`: at which the server listens; `names`: of the server, for browsers; links have the first name.
-    `certificate`, `key`: files of a certificate that browsers trust; None: other hosts get the certificate of this host."""
+    `certificate`, `key`: files of a certificate that browsers trust; None: other hosts get the certificate of this host.
+    `alarms`: thresholds, and receivers of notices."""
 
     address: str
     port: int
     names: tuple[str, ...]
     certificate: Path | None
     key: Path | None
+    alarms: AlarmSettings
 
     @property
     def is_local(self) -> bool:
@@ -46,7 +53,7 @@ def read_settings(cell: Cell, host: str) -> WebSettings:
     """The settings for a server on `host`. Raises CellError: invalid setting."""
     path = cell.common / SETTINGS_FILE
     try:
-        texts = read_settings_file(path, ("address", "port", "names", "certificate", "key")) if path.exists() else {}
+        texts = read_settings_file(path, SETTINGS) if path.exists() else {}
     except OSError as error:
         raise CellError(f"cannot read {path}: {error.strerror}") from None
     if ("certificate" in texts) != ("key" in texts):
@@ -65,4 +72,8 @@ def read_settings(cell: Cell, host: str) -> WebSettings:
     own_names = ("localhost", LOOPBACK, LOOPBACK_6, host.lower())  # the first name, in links, must be reachable
     names = (*(canonical(name) or name for name in given_names), *(own_names if local else reversed(own_names)), address)
     certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))
-    return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key)
+    try:
+        alarms = parse_alarm_settings(texts)
+    except InvalidValueError as fault:
+        raise CellError(f"{path}: {fault}") from None
+    return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key, alarms)

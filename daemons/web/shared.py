@@ -18,6 +18,7 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.queries import VIEWS
 from daemons.runtime.cell import Cell
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError, QmasterClient
+from daemons.web.alarms.book import AlarmBook
 from daemons.web.job_rows import JobRows
 from daemons.web.manual_states import ManualStates
 from daemons.web.metric_families import EndCounts
@@ -62,11 +63,14 @@ class Web:
     """`client`: the connection to the qmaster. `zone`: the time zone of users and calendars.
 
     `jobs`: the rows of all jobs, shared by all visitors; `manual_states`: users who disabled or suspended queue instances;
-    `usage`: usage of running tasks over time; `end_counts`: number of finished tasks by code.
+    `usage`: usage of running tasks over time; `end_counts`: number of finished tasks by code; `alarms`: all alarms.
     """
 
-    def __init__(self, cell: Cell, mirror: StateMirror, client: QmasterClient, zone: tzinfo) -> None:
+    def __init__(
+        self, cell: Cell, mirror: StateMirror, client: QmasterClient, zone: tzinfo, alarms: AlarmBook | None = None
+    ) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
+        self.alarms = alarms or AlarmBook()
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
         self.manual_states, self.usage, self.end_counts = ManualStates(mirror), UsageHistory(mirror), EndCounts(mirror)

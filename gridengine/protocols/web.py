@@ -17,6 +17,8 @@ LOGIN = "login"
 TOKEN = "token"
 #: no fields -> {"tokens": [{"label", "scope", "made", "used", "address", "until"}]} of the caller; times: epoch s
 TOKENS = "tokens"
+#: no fields -> {"alarms": [...]}: the active alarms, as GET /api/v1/alarms has them (docs/api.md)
+ALARMS = "alarms"
 
 #: permissions of a token, each including the one before: read; jobs and reservations; everything that its user may do
 READ, SUBMIT, ALL = SCOPES = ("read", "submit", "all")

@@ -1,4 +1,4 @@
-"""Login links, each valid once; and the socket at which users of this host get links and tokens.
+"""Login links, each valid once; and the socket at which users of this host get links, tokens and the list of alarms.
 
 Owns the authorization: each user of this host, for themselves, authenticated by the kernel (SO_PEERCRED). Source:
 gridengine/protocols/web.py; adr/0134.
@@ -19,6 +19,7 @@ from daemons.runtime.http_listener import HttpListeners
 from daemons.runtime.local_users import LocalUsers
 from daemons.runtime.name_service import NameServiceError
 from daemons.web.access.logins import Logins, digest_of
+from daemons.web.alarms.book import AlarmBook
 from gridengine.files.unix_sockets import peer_credentials
 from gridengine.protocols import web as agreed
 from gridengine.protocols.gdi.requests import Caller
@@ -62,8 +63,10 @@ class Links:
 class LinkServer:
     """Serves requests at a Unix socket, on the running event loop. `base`: the address of the pages."""
 
-    def __init__(self, host: str, links: Links, logins: Logins, base: str, limiter: ConnectionLimiter) -> None:
-        self._host, self._links, self._logins, self._base = host, links, logins, base
+    def __init__(
+        self, host: str, links: Links, logins: Logins, base: str, limiter: ConnectionLimiter, alarms: AlarmBook
+    ) -> None:
+        self._host, self._links, self._logins, self._base, self._alarms = host, links, logins, base, alarms
         self._users = LocalUsers()
         self._listeners = HttpListeners(limiter, self._serve)
 
@@ -103,6 +106,8 @@ class LinkServer:
         if name == agreed.TOKENS:
             tokens = [login for login in self._logins.of(caller.user) if login.kind == "token"]
             return {"tokens": [{name: getattr(login, name) for name in _TOKEN_FIELDS} for login in tokens]}
+        if name == agreed.ALARMS:
+            return {"alarms": [entry.public() for entry in self._alarms.active]}
         return {"error": f"there is no request {name}"}
 
 

@@ -19,6 +19,7 @@ from aiohttp import hdrs, web
 
 from daemons.runtime.idempotency import MalformedKeyError, key_of
 from daemons.runtime.qmaster_client import NoQmasterError
+from daemons.web.alarms.acknowledging import acknowledge
 from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
@@ -148,6 +149,25 @@ async def _job(request: web.Request) -> web.StreamResponse:
     if ended is None:
         return problem(404, f"there is nothing at {request.path}")
     return _with_age(shared, _json({**ended._asdict(), "tasks": [task._asdict() for task in ended.tasks]}))
+
+
+async def _alarms(request: web.Request) -> web.StreamResponse:
+    """`GET /alarms`: the active alarms, or with `state=ended` the history."""
+    shared, state = request.app[WEB], request.query.get("state", "active")
+    if state not in ("active", "ended"):
+        raise _BadRequestError(f'state must be active or ended, not "{state}"')
+    entries = shared.alarms.history if state == "ended" else shared.alarms.active
+    return _part_of_list(request, shared, entries, lambda entry: entry.public())
+
+
+async def _acknowledge(request: web.Request) -> web.StreamResponse:
+    """`POST /alarms/ID/acknowledge`."""
+    call = await _call(request)
+    number = call.parts["id"]
+    if not re.fullmatch("[0-9]{1,15}", number, re.ASCII):
+        return problem(404, f"there is nothing at {request.path}")
+    shared, caller = request.app[WEB], caller_of(request)
+    return _answer_response(await acknowledge(shared, caller, [int(number)], call.body.get("word")), True)
 
 
 def _part_of_list(request: web.Request, shared: Web, items: Any, form: Callable[[Any], Any] = lambda item: item) -> web.Response:
@@ -295,6 +315,8 @@ def routes() -> list[web.RouteDef]:
         web.get(f"{ROOT}/openapi.json", _document),
         web.get(f"{ROOT}/jobs", with_problems(_jobs)),
         web.get(f"{ROOT}/jobs/{{id}}", with_problems(_job)),
+        web.get(f"{ROOT}/alarms", with_problems(_alarms)),
+        web.post(f"{ROOT}/alarms/{{id}}/acknowledge", with_problems(_acknowledge)),
         web.get(objects, with_problems(_show)),
         web.put(objects, with_problems(_change)),
         web.delete(objects, with_problems(_change)),

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from daemons.runtime.idempotency import HEADER
+from daemons.web.alarms.acknowledging import MAX_NOTE
 from daemons.web.api.resources import ANY, RESOURCES, Resource
 from daemons.web.api.streams import STREAMS
 from gridengine.protocols.gdi.reading import BODIES
@@ -34,6 +35,12 @@ _LIST = {
 }
 _LIMITS = {"limit": "items of an answer, 1 to 1000", "cursor": "start of the next part, from its link"}
 _FILTERS = dict.fromkeys(("state", "find", "owner", "queue", "name", "sort"), "as on the page of jobs")
+_ALARM_STATE = {"state": "active (default) or ended"}
+_WORD = {
+    "type": "object",
+    "required": ["word"],
+    "properties": {"word": {"type": "string", "minLength": 1, "maxLength": MAX_NOTE}},
+}
 _DRY_RUN = {"dry_run": "true: report the effects, change nothing"}
 _ETAG = {"If-Match": "the ETag of the version to change"}
 _IDEMPOTENCY_KEY = {HEADER: "a key of your choice: a repeated request with the same key gets the same answer, done only once"}
@@ -52,6 +59,10 @@ def document() -> dict[str, Any]:
         paths.setdefault(f"/api/v1{path}", {})[method.lower()] = operation
 
     add("GET", "/jobs", _operation("GET", "/jobs", "Running and waiting tasks.", {**_FILTERS, **_LIMITS}, None, _LIST))
+    alarm_query = {**_ALARM_STATE, **_LIMITS}
+    add("GET", "/alarms", _operation("GET", "/alarms", "Alarms with cause and next step.", alarm_query, None, _LIST))
+    path, text = "/alarms/{id}/acknowledge", "Acknowledge an active alarm. For operators."
+    add("POST", path, _operation("POST", path, text, {}, _WORD, _ANSWER))
     for row in RESOURCES:
         add(row.method, row.path, _of_row(row, bodies[named[row.takes]] if row.takes else None))
     object_path = "/config/{kind}/{name}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 #: heading: (label, address) each
 NAVIGATION = {
-    "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
+    "Work": (
+        ("Overview", "/"), ("Alarms", "/alarms"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations"),
+    ),
     "Cluster": (
         ("Queue instances", "/instances"), ("Cluster queues", "/queues"),
         ("Hosts", "/hosts"), ("Host groups", "/hostgroups"), ("Complexes", "/complexes"), ("Quotas", "/quotas"),

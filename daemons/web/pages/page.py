@@ -65,13 +65,15 @@ class Page(NamedTuple):
     """`path`: as in aiohttp, with `{name}` for a part. `template`: its file. `data(visit)`: the template's data. Raises
     NotFoundError, NoQmasterError.
 
-    `concerns(change)`: whether a change may alter the page; None for a page without live updates.
+    `concerns(change)`: whether a change may alter the page; None for a page without live updates. `has_alarms`: so may a change
+    of the alarms.
     """
 
     path: str
     template: str
     data: Callable[[Visit], Awaitable[Data]]
     concerns: Callable[[MirroredChange], bool] | None = None
+    has_alarms: bool = False
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -92,6 +94,7 @@ def render(page: Page, visit: Visit, data: Data, alone: bool = False) -> str:
         "csrf": visit.csrf,
         "user": visit.caller.user,
         "role": visit.role,
+        "badge": visit.shared.alarms.badge,
         "live": page.concerns is not None,
         "age_s": None if mirror.connected else mirror.age_s,
         "alone": alone,

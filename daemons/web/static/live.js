@@ -1,5 +1,5 @@
 // Communication of a page with the server besides htmx: the CSRF token in each htmx request, and the stream of /live, which
-// sends <main> after each change. Events: `main` (HTML), `age` (seconds, empty while the qmaster responds).
+// sends <main> after each change. Events: `main` (HTML), `age` (seconds, empty while the qmaster responds), `alarms`.
 "use strict";
 (() => {
   const main = document.getElementById("main"), age = document.getElementById("age"), lost = document.getElementById("lost");
@@ -71,6 +71,18 @@
   setAge(age.querySelector("[data-age]").dataset.age);
   setInterval(show, 1000);
 
+  // the number of alarms in the navigation, and in its head on a phone
+  const badges = document.querySelectorAll("[data-alarms]");
+  function setBadge(text) {
+    const [count, tone] = text.split(" ");
+    for (const badge of badges) {
+      badge.dataset.alarms = text;
+      badge.hidden = count === "0";
+      badge.className = `badge ${tone}`;
+      badge.querySelector("b").textContent = count;
+    }
+  }
+
   if (!sign) return;
   let stream = null, wait = 0, again = null;
 
@@ -97,10 +109,11 @@
   function open() {
     clearTimeout(again);
     stream?.close();
-    stream = new EventSource(`/live?page=${encodeURIComponent(sign.dataset.page)}`);
+    stream = new EventSource(`/live?page=${encodeURIComponent(sign.dataset.page)}&alarms=${encodeURIComponent(badges[0].dataset.alarms)}`);
     stream.onopen = () => { wait = 0; set("on"); };
     stream.addEventListener("main", (event) => swap(event.data));
     stream.addEventListener("age", (event) => setAge(event.data));
+    stream.addEventListener("alarms", (event) => setBadge(event.data));
     stream.onerror = () => {
       // EventSource does not reconnect after HTTP errors, and would reconnect all pages of a cell at once. The first
       // reconnect shows no message: streams end regularly

@@ -38,7 +38,8 @@ def sample(**more: object) -> dict[str, Any]:
     memory = [4e8 + 3e7 * (step * 7 % 13) for step in range(60)]
     peak = [max(memory[: step + 1]) for step in range(60)]
     plot = {"times": [1795000000 + 60 * step for step in range(60)], "memory": memory, "peak": peak}
-    frame = {"cell": "default", "csrf": "a-token", "user": "alice", "role": "user", "live": True, "age_s": None, "alone": False}
+    person = {"cell": "default", "csrf": "a-token", "user": "alice", "role": "user"}
+    frame = {**person, "live": True, "age_s": None, "alone": False, "badge": (3, "bad")}
     return {"here": "/?state=a", "sort": "-load", "instances": instances, **plot, **frame, **more}
 
 

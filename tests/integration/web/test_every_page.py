@@ -8,6 +8,11 @@ import pytest
 from aiohttp import web
 from playwright.sync_api import expect
 
+from daemons.web.alarms.alarm_settings import AlarmSettings
+from daemons.web.alarms.book import AlarmBook
+from daemons.web.alarms.rules import Alarm
+from daemons.web.alarms.view import Thresholds
+from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import PAGES, build_app
 from daemons.web.pages.page import find_page
 from tests.harness import Cell
@@ -23,7 +28,7 @@ EXAMPLES = [
     "/queues/all.q", "/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit",
     "/jobs/2/alter", "/submit?from=1", "/reservations?view=time", "/reservations/1/alter", "/config/calendar/nights",
     "/accounting/sql", "/jobs/1/output", "/jobs/153", "/search?find=h1",
-    "/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice",
+    "/alarms?state=ended", "/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice",
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
 
@@ -62,6 +67,10 @@ def address(followed: Followed, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     async def make() -> web.Application:
         shared, _ = web_of(followed, tmp_path_factory.mktemp("common"))
+        shared.alarms = AlarmBook(hold_s=0.0)
+        shared.alarms.update([Alarm("shadow_behind", "warning", "m2", "It is away.", "Start it.")], 1.0)
+        watch = AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0.0, job_pending_s=0.0)))
+        await watch.evaluate(2.0)  # the host h3 is away, a job waits, and one alarm has ended
         return build_app(shared, [guard(ROOT)])
 
     serving = Serving(make)

@@ -54,7 +54,7 @@ def test_tokens_are_listed_with_scope_and_last_use(
     cell: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = {"label": "", "scope": "read", "made": 0.0, "used": 60.0, "until": 86_400.0, "address": "10.0.0.9"}
-    monkeypatch.setattr(web, "_ask", lambda cell, request: {"tokens": [one]} if request == "tokens" else {})
+    monkeypatch.setattr(web, "ask_server", lambda cell, request: {"tokens": [one]} if request == "tokens" else {})
     web.print_tokens(cell)
     head, line = capsys.readouterr().out.splitlines()
     assert head.split() == ["label", "scope", "made", "last", "used", "from", "valid", "until"]

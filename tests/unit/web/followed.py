@@ -105,6 +105,7 @@ def web_of(followed: Followed, directory: Path) -> tuple[Web, Link]:
     """What the handlers share, over a followed cell. To be called on a running event loop."""
     installed: Any = SimpleNamespace(
         unique_name=str, own_name=lambda: "h1", master_host=lambda: MASTER, admin_user="root", name="default",
+        candidate_hosts=tuple,
         common=directory, run_dir=directory, qmaster_spool_dir=directory / "qmaster",
         execd_spool_dir=directory / "execd", execd_spool=(directory / "execd").joinpath,
         backups_dir=directory / "qmaster" / "backups",

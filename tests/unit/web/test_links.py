@@ -14,6 +14,7 @@ import pytest
 
 from daemons.runtime.connection_limiter import ConnectionLimiter
 from daemons.web.access.links import LinkServer
+from daemons.web.alarms.book import AlarmBook
 from gridengine.files.unix_sockets import unix_listener
 from gridengine.protocols.web import LINK_MINUTES
 from tests.unit.web.access_server import AccessServer
@@ -30,7 +31,8 @@ def asked(access_server: AccessServer, tmp_path: Path) -> Callable[[Callable[[As
     path = tmp_path / "web.sock"
 
     async def run(play: Callable[[Ask], Awaitable[Any]]) -> Any:
-        server = LinkServer("h1", access_server.links, access_server.sessions, "http://localhost:8646", ConnectionLimiter())
+        base, alarms = "http://localhost:8646", AlarmBook()
+        server = LinkServer("h1", access_server.links, access_server.sessions, base, ConnectionLimiter(), alarms)
         server.open(unix_listener(path, 0o666))
 
         async def ask(name: str, body: str = "{}", **headers: str) -> dict[str, Any]:

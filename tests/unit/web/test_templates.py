@@ -11,7 +11,7 @@ from daemons.web.pages.navigation import NAVIGATION, entry_of
 from daemons.web.pages.templating import templates
 
 PERSON = {"cell": "<default>", "csrf": "t", "user": "alice", "role": "user"}
-FRAME = {**PERSON, "here": "/jobs?state=r", "live": True, "age_s": None, "alone": False}
+FRAME = {**PERSON, "here": "/jobs?state=r", "live": True, "age_s": None, "alone": False, "badge": (0, "off")}
 
 
 def render(source: str, **data: Any) -> str:
