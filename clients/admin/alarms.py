@@ -25,7 +25,7 @@ def alarms(
     cell: CellName = "default",
     as_json: Annotated[bool, typer.Option("--json", help="Print the alarms as JSON, as the REST API does.")] = False,
 ) -> None:
-    """Show the active alarms with cause and next step. Exit code 1: some are of severity warning or critical."""
+    """Show the active alarms with cause and next step. Exit code 1: an alarm is of severity warning or critical."""
     here = read_cell(cell_of_environment(root, cell))
     active: list[dict[str, Any]] = ask_server(here, web.ALARMS)["alarms"]
     if as_json:

@@ -188,7 +188,7 @@ def reservations(state: State) -> Iterator[Metric]:
 
 
 def alarms(counts: Mapping[tuple[str, str], int], rules: Iterable[str], severities: Iterable[str]) -> Metric:
-    """Active alarms: `counts` by rule and severity, 0 for all others."""
+    """Active alarms: `counts` by rule and severity, else 0."""
     family = gauge("alarms", "Active alarms by rule and severity.", labels=["rule", "severity"])
     for rule, severity in product(rules, severities):
         family.add_metric([rule, severity], counts.get((rule, severity), 0))

@@ -1,7 +1,7 @@
 """Notices of alarms that begin and end: their texts, by mail and to a webhook.
 
-Owns the form of both, and the delivery to the webhook: an HTTP POST of JSON with a timeout, repeated with growing pauses, without
-redirects. Mail is sent by the configured mailer (`daemons.runtime.mail_sender`). Called by `watch`. Source: adr/0280.
+Owns the form of mail and JSON, and the delivery to the webhook: an HTTP POST with a timeout, repeated with growing pauses,
+without redirects. Mail is sent by the configured mailer (`daemons.runtime.mail_sender`). Called by `watch`. Source: adr/0280.
 """
 
 from __future__ import annotations

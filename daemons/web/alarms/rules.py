@@ -49,7 +49,8 @@ class Alarm(Struct, frozen=True):
 
 
 class AlarmRule(NamedTuple):
-    """`title`: of the group of its alarms; `find(view, now, thresholds)`: the alarms; `needs_state`: it reads the mirror."""
+    """`title`: of the group of its alarms; `find(view, now, thresholds)`: the alarms; `needs_state`: for a rule that reads the
+    mirror."""
 
     title: str
     find: Callable[[AlarmView, float, Thresholds], Iterable[Alarm]]
@@ -69,7 +70,7 @@ def alarms(view: AlarmView, now: float, thresholds: Thresholds) -> list[Alarm]:
 
 
 def _limited(of_rule: list[Alarm]) -> list[Alarm]:
-    """At most `MAX_SUBJECTS` alarms, and one for all others."""
+    """At most `MAX_SUBJECTS` alarms, and an alarm that stands for the rest."""
     shown, rest = of_rule[:MAX_SUBJECTS], of_rule[MAX_SUBJECTS:]
     if rest:
         worst = min((each.severity for each in rest), key=SEVERITIES.index)

@@ -33,7 +33,7 @@ class LocalFault(NamedTuple):
 class LocalFacts(NamedTuple):
     """Facts that only the host of the web server knows. None and empty values: not known here, or not in use.
 
-    `spool`: the disk of the qmaster's spool; `newest_backup`: time of the last daily backup, of a new cell that of its creation
+    `spool`: the disk of the qmaster's spool; `newest_backup`: time of the last daily backup, of a new cell the creation time
     (epoch s); `certificates`: that can be read here; `shadows`: master candidates that are not in sync; `unsent_mail`: the last
     message that a mailer refused; `missing_mailer`: path of the configured mailer if there is no such program.
     """

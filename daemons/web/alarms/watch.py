@@ -40,7 +40,7 @@ _DEFAULT_MAILER = str(KINDS["configuration"].model_fields["mailer"].default)
 
 
 class AlarmWatch:
-    """The watch of one web server, on the running event loop. `web_certificate`: the file in `common/web`, None without one."""
+    """The watch of one web server, on the running event loop. `web_certificate`: the file in `common/web`, or None."""
 
     def __init__(self, shared: Web, settings: AlarmSettings, web_certificate: Path | None = None) -> None:
         self._shared, self._settings, self._certificate = shared, settings, web_certificate
@@ -95,7 +95,7 @@ class AlarmWatch:
             self._send(begun, ended)
 
     def _notices(self, book: AlarmBook, ended: Sequence[AlarmEntry]) -> tuple[list[AlarmEntry], list[AlarmEntry]]:
-        """The alarms whose begin, and whose end, is to be sent now: each once."""
+        """The alarms with a begin, and with an end, that is to be sent now: each once."""
         if not (self._mail or self._webhook) or not self._is_sender():
             return [], []
         least = SEVERITIES.index(self._settings.severity)

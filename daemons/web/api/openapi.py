@@ -36,7 +36,7 @@ _LIST = {
 _LIMITS = {"limit": "items of an answer, 1 to 1000", "cursor": "start of the next part, from its link"}
 _FILTERS = dict.fromkeys(("state", "find", "owner", "queue", "name", "sort"), "as on the page of jobs")
 _ALARM_STATE = {"state": "active (default) or ended"}
-_WORD = {
+_ACKNOWLEDGEMENT = {
     "type": "object",
     "required": ["word"],
     "properties": {"word": {"type": "string", "minLength": 1, "maxLength": MAX_NOTE}},
@@ -62,7 +62,7 @@ def document() -> dict[str, Any]:
     alarm_query = {**_ALARM_STATE, **_LIMITS}
     add("GET", "/alarms", _operation("GET", "/alarms", "Alarms with cause and next step.", alarm_query, None, _LIST))
     path, text = "/alarms/{id}/acknowledge", "Acknowledge an active alarm. For operators."
-    add("POST", path, _operation("POST", path, text, {}, _WORD, _ANSWER))
+    add("POST", path, _operation("POST", path, text, {}, _ACKNOWLEDGEMENT, _ANSWER))
     for row in RESOURCES:
         add(row.method, row.path, _of_row(row, bodies[named[row.takes]] if row.takes else None))
     object_path = "/config/{kind}/{name}"

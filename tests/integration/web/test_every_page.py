@@ -115,3 +115,17 @@ def test_the_verdict_of_a_check_is_in_view_and_no_good_news(visits: Visits, addr
     page.get_by_role("button", name="Check").click()
     verdict = page.locator("#outcome .note.warn", has_text="no suitable queues")
     expect(verdict).to_be_in_viewport()
+
+
+def test_an_alarm_is_acknowledged_and_the_badge_counts_down(visits: Visits, address: str) -> None:
+    page = visits.open(address + "/alarms")
+    badge = page.locator("nav.side li [data-alarms]")
+    before = int(badge.locator("b").inner_text())
+    row = page.get_by_role("row", name="h3")
+    row.get_by_role("checkbox").check()
+    page.get_by_label("Word").fill("disk ordered")
+    page.get_by_role("button", name="Acknowledge").click()
+    expect(page.get_by_text("root has acknowledged 1 alarm")).to_be_visible()
+    page.get_by_role("heading", name="Alarms", exact=True).click()  # the page is not updated while a field has the focus
+    expect(row).to_contain_text("disk ordered")
+    expect(badge.locator("b")).to_have_text(str(before - 1))

@@ -58,7 +58,7 @@ def test_the_badge_is_on_every_page_and_counts_what_is_not_acknowledged(browse: 
     assert (badges[1].get("class"), badges[1].get("data-alarms")) == ("badge bad", "2 bad")
 
 
-def test_an_operator_acknowledges_with_a_word_that_all_see(browse: Any) -> None:
+def test_an_operator_acknowledges_with_a_remark_that_all_see(browse: Any) -> None:
     async def play(visitor: Visitor) -> Any:
         begin(visitor, AWAY, LONELY)
         answers = await visitor.post("/alarms", target="1", word=" disk ordered ")
