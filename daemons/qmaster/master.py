@@ -55,7 +55,6 @@ from gridengine.values.task_key import TaskKey
 _log = logging.getLogger(__name__)
 MOST_HEALINGS = 50
 """Reservations that one tick tries to heal."""
-
 _LINES_OF_A_BUG = 50
 """Lines of a job's history that are logged with an invalid event of the job."""
 

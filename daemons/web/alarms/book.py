@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from daemons.web.alarms.rules import SEVERITIES, Alarm, Severity
+from gridengine.errors import plain_fault
 from gridengine.files.durable import durable_write
 
 _log = logging.getLogger(__name__)
@@ -192,5 +193,5 @@ def _read(path: Path) -> _File:
     except FileNotFoundError:
         return _File()
     except (OSError, msgspec.DecodeError) as error:
-        _log.warning("cannot read %s: no alarm is acknowledged: %s", path, error)
+        _log.warning("cannot read %s: no alarm is acknowledged: %s", path, plain_fault(error))
         return _File()

@@ -56,8 +56,9 @@ class AlarmWatch:
         loops = [
             self._repeat(lambda: self.evaluate(time.time()), ROUND_S, "rules"),
             self._repeat(self.read_facts, FACTS_S, "facts"),
-            *([self._webhook.run()] if self._webhook is not None else []),
         ]
+        if self._webhook is not None:
+            loops.append(self._webhook.run())
         self._tasks = [asyncio.get_running_loop().create_task(each) for each in loops]
 
     async def stop(self) -> None:

@@ -78,7 +78,8 @@ async def watching(followed: Followed, directory: Path, **settings: Any) -> Asyn
     """A watch without a delay, on the host that sends notices; its rounds are those of the test."""
     shared, _ = web_of(followed, directory)
     shared.alarms = AlarmBook(directory / "alarms.json", 0.0)
-    watch = AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0), 0.0, **{"sender": "h1", **settings}))
+    settings.setdefault("sender", "h1")
+    watch = AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0), 0.0, **settings))
     try:
         yield watch, shared
     finally:

@@ -24,7 +24,7 @@ def view_of(followed: Followed, later_s: float = 0.0, **more: Any) -> AlarmView:
     followed.take()
     rows = JobRows(followed.mirror)
     errors, waiting = (rows.select_rows(JobFilter(state=state)).rows for state in ("error", "waiting"))
-    return AlarmView(followed.mirror.state, followed.cell.now + later_s, **{"errors": errors, "waiting": waiting, **more})
+    return AlarmView(followed.mirror.state, followed.cell.now + later_s, errors=errors, waiting=waiting, **more)
 
 
 def local(**facts: Any) -> AlarmView:
