@@ -154,7 +154,8 @@ def record_filter(query: "dict[str, Any]") -> "Test":
 
     job (id, name or pattern), tasks (ranges), owner, account, project, department, pe, slots, ar, group (name), host,
     queue (expressions without host groups), begin and end (epoch s, of the start or with by_end of the end),
-    master_only (no slave tasks), instances (names of queue instances). Raises InvalidValueError.
+    master_only (no slave tasks), unsuccessful (with a code of failure or an exit status), instances (names of queue instances).
+    Raises InvalidValueError.
     """
     tests: list[Test] = []
     for name, field in EXACT_FIELDS.items():
@@ -181,6 +182,8 @@ def record_filter(query: "dict[str, Any]") -> "Test":
         tests.append(lambda record: begin <= float(moment(record)) <= end)
     if query.get("master_only"):
         tests.append(_equals("pe_taskid", "NONE"))
+    if query.get("unsuccessful"):
+        tests.append(lambda record: not record.failed == record.exit_status == "0")
     if query.get("instances") is not None:
         instances = frozenset(query["instances"])
         tests.append(lambda record: instance_of(record) in instances)

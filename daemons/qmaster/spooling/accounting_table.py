@@ -62,7 +62,8 @@ class AccountingTable:
         """Answer the request `accounting` (docs/gdi.md) for rows after `after`; `next`: the row to continue after, or None.
 
         `records`: the records that match the filter, or `fields` of them; with `group_by` instead `sums`
-        (`gridengine.usage.accounting.Sums`). Raises InvalidValueError.
+        (`gridengine.usage.accounting.Sums`). With `newest` the last rows come first, and `after` is the row before which the
+        search continues. Raises InvalidValueError.
         """
         is_selected = record_filter(body)
         sums = Sums(body["group_by"]) if "group_by" in body else None
@@ -91,18 +92,22 @@ class AccountingTable:
         if job_ids is not None:
             where, values = _select_clause(job_ids, after)
             return self._db.execute(f"select id, record {where} order by id limit ?", (*values, most)), 0
-        end = after + most
         texts = [msgspec.json.encode(str(body[name])) for name in EXACT_FIELDS if body.get(name)]
         # a record without such a text anywhere need not be decoded
         tests = "".join(" and instr(record, ?)" for _ in texts)
         query = f"select id, record from accounting where id > ? and id <= ?{tests} order by id"
+        if body.get("newest"):
+            last = after - 1 if after else self.last()
+            first = max(0, last - most)
+            return self._db.execute(f"{query} desc", (first, last, *texts)), first + 1 if first else 0
+        end = after + most
         return self._db.execute(query, (after, end, *texts)), end if end < self.last() else 0
 
     def holds_more_than(self, most: int, body: Body) -> bool:
         """Whether this search has to read more than `most` rows."""
         job_ids, after = requested_ids(body), int(body.get("after", 0))
         if job_ids is None:
-            return self.last() - after > most
+            return (after - 1 if after and body.get("newest") else self.last() - after) > most
         where, values = _select_clause(job_ids, after)
         # only the index is read
         row = self._db.execute(f"select count(*) from (select 1 {where} limit ?)", (*values, most + 1)).fetchone()

@@ -168,6 +168,8 @@ class Accounting(TypedDict, total=False):
     end: Seconds
     by_end: bool
     master_only: bool
+    unsuccessful: bool
+    newest: bool
     instances: Instances
     fields: RecordFields
     group_by: RecordFields

@@ -57,6 +57,19 @@ def test_all_pages_together_have_each_record_once(table: AccountingTable, body: 
     assert found == [one for one in map(record, range(100)) if selection(one)]
 
 
+@pytest.mark.parametrize("body", [{}, {"owner": "alice"}, {"begin": 1020, "end": 1040, "by_end": True}])
+@pytest.mark.parametrize("most", MOST)
+def test_a_search_may_begin_with_the_newest(table: AccountingTable, body: dict[str, Any], most: dict[str, int]) -> None:
+    found = [one for page in pages(table, {**body, "newest": True}, **most) for one in page["records"]]
+    assert found == [one for one in map(record, reversed(range(100))) if record_filter(body)(one)]
+    assert table.holds_more_than(10, {"newest": True}) and not table.holds_more_than(10, {"newest": True, "after": 11})
+
+
+def test_a_code_of_failure_or_an_exit_status_is_no_success(table: AccountingTable) -> None:
+    table.add((1, task, record(task).replace(**end)) for task, end in ((201, {"exit_status": "3"}), (202, {"failed": "26"})))
+    assert [one.task_number for one in table.search({"unsuccessful": True})["records"]] == ["201", "202"]
+
+
 @pytest.mark.statement("QA-1")
 def test_sums_of_pages_add_up(table: AccountingTable) -> None:
     body = {"group_by": ["owner"], "host": "h0"}
