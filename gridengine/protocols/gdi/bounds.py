@@ -113,6 +113,8 @@ class FieldsOf:
 Name = Annotated[str, Text(512)]
 Pattern = Annotated[str, Text(1 * KB)]
 """A name, a pattern or an expression of them; also ranges of tasks and of slots."""
+TaskNumbers = Annotated[str, Text(64 * KB)]
+"""Ranges of tasks, which may be many."""
 Line = Annotated[str, Text(4 * KB)]
 Note = Annotated[str, Text(4 * KB, lines=True)]
 """A value of a context variable, a reason: text for people, perhaps of several lines."""

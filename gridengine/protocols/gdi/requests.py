@@ -40,6 +40,7 @@ from gridengine.protocols.gdi.bounds import (
     Seconds,
     Targets,
     TaskNumber,
+    TaskNumbers,
     Users,
     Value,
     check,
@@ -128,18 +129,24 @@ class AlterJobs(RequestBody):
 
 
 class ResubmitJobs(RequestBody):
-    """`resubmit_jobs` (qresub): copies of the jobs `targets`; `ended`: also of recently ended jobs. `holds`: as in `Submit`."""
+    """`resubmit_jobs` (qresub): copies of the jobs `targets`; `ended`: also of recently ended jobs. `holds`: as in `Submit`.
+
+    `tasks`: ranges; the copy of an array has only these of its tasks, with their numbers. "" for all.
+    """
 
     targets: FewestTargets
     holds: Name = ""
     ended: bool = False
+    tasks: TaskNumbers = ""
 
 
 class VerifiedCopy(RequestBody):
-    """`submit_request`: a copy of a job of `owner` changed by the server's verifier. Made by the qmaster, never on the wire."""
+    """`submit_request`: a copy of a job of `owner` changed by the server's verifier, `tasks` as in `ResubmitJobs`. Made by the
+    qmaster, never on the wire."""
 
     submit_request: Submit
     owner: Caller
+    tasks: TaskNumbers = ""
 
 
 class Reserve(RequestBody, ReservationRequest):

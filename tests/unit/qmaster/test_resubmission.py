@@ -41,6 +41,35 @@ def test_a_copy_has_everything_but_number_holds_and_past(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-45")
+def test_a_copy_may_have_only_some_tasks_of_an_array(cell: Cell) -> None:
+    original = cell.submit(name="sweep", tasks="1-9", holds="u")
+    answer = cell.ask("resubmit_jobs", targets=[str(original)], holds="u", tasks="2,5-7")
+    assert answer.answers == [("info", 'Your job-array 2.2,5-7:1 ("sweep") has been submitted')]
+    copy = cell.state.jobs[2]
+    assert (str(copy.pending), str(copy.array), copy.task_range) == ("2,5-7:1", "1-9:1", cell.state.jobs[original].task_range)
+    assert copy.holds == {1: copy.pending}
+    cell.ask("hold_jobs", targets=["2"], holds="u", release=True)
+    cell.cycle()
+    assert sorted(key.task for key in cell.running if key.job == 2) == [2, 5, 6, 7]
+
+
+@pytest.mark.statement("SO-45")
+@pytest.mark.parametrize(
+    ("tasks", "text"),
+    [
+        ("9-12", "job rejected: the original job has no tasks 10-12:1"),
+        ("0", 'job rejected: "0" is not a range: 0 is not within 1 and 4294967295'),
+        ("x", 'job rejected: "x" is not a range: "x" is not a positive number'),
+    ],
+)
+def test_a_copy_with_impossible_tasks_is_refused(cell: Cell, tasks: str, text: str) -> None:
+    original = cell.submit(tasks="1-9")
+    answer = cell.ask("resubmit_jobs", targets=[str(original)], tasks=tasks)
+    assert (answer.status, answer.answers) == (4, [("error", text)])
+    assert list(cell.state.jobs) == [original]
+
+
+@pytest.mark.statement("SO-45")
 def test_several_copies_and_a_new_hold(cell: Cell) -> None:
     one, two = cell.submit(name="a"), cell.submit(name="b")
     assert resubmit(cell, one, two, holds="u") == (

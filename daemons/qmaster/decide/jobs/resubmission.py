@@ -1,10 +1,13 @@
 """Resubmission: copies of jobs (qresub; statement SO-45).
 
 Owns the rules: owners copy their own jobs, managers all jobs; a copy has everything of the original, script and environment
-included, except its number, its holds and its past. Source: sge_submit(1) qresub; O for texts and exit codes.
+included, except its number, its holds and its past. A copy of an array may have only some of its tasks (adr/0285). Source:
+sge_submit(1) qresub; O for texts and exit codes.
 """
 
 from __future__ import annotations
+
+from msgspec.structs import replace
 
 from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.hold_rights import check_hold_rights, hold_kinds
@@ -12,9 +15,11 @@ from daemons.qmaster.decide.jobs.job_request import range_text, request_of
 from daemons.qmaster.decide.jobs.submission import accept_job, make_job, next_job_id, script_of
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
 from gridengine.state.jobs import KEPT_JOBS, Job
 from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
 
 EXIT_NOT_COPIED = 4
 
@@ -29,6 +34,7 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
         try:
             original, copied = requested_copy(state, target, request, caller, world)
             job = make_job(state, copied, owner_of(original, caller.host), world, next_job_id(state, last))
+            job = _with_tasks(job, request.tasks)
         except RefusedError as refusal:
             decision.answer.error(refusal.text, EXIT_NOT_COPIED)
             continue
@@ -52,16 +58,30 @@ def requested_copy(
 def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: World) -> Decision:
     """Make a copy as changed by a verifier; the rights of the caller were checked before."""
     try:
-        job = make_job(state, request.submit_request, request.owner, world, next_job_id(state))
+        job = _with_tasks(make_job(state, request.submit_request, request.owner, world, next_job_id(state)), request.tasks)
         payload = Payload(script_of(request.submit_request), request.submit_request.environment)
     except RefusedError as refusal:
         return Decision().refuse(refusal.text, EXIT_NOT_COPIED)
     return _accept(state, job, payload, world.now)
 
 
+def _with_tasks(job: Job, tasks: str) -> Job:
+    """The job with only these of its tasks, "" for all. `array` stays, so tasks still see the first and the last number of the
+    original. Raises RefusedError."""
+    if not tasks:
+        return job
+    try:
+        chosen = Ranges.parse(tasks)
+    except InvalidValueError as fault:
+        raise RefusedError(f"job rejected: {fault}") from None
+    if missing := chosen - (job.array or Ranges()):
+        raise RefusedError(f"job rejected: the original job has no tasks {missing.summary()}")
+    return replace(job, pending=chosen, holds=dict.fromkeys(job.holds, chosen))
+
+
 def _accept(state: State, job: Job, payload: Payload, now: float) -> Decision:
     decision = accept_job(state, job, payload, now)
-    tasks = range_text(job)
+    tasks = range_text(job) if job.array is None or job.pending == job.array else job.pending.summary()
     kind, label = ("Your job-array", f"{job.id}.{tasks}") if tasks else ("Your job", str(job.id))
     decision.answer.info(f'{kind} {label} ("{job.name}") has been submitted')
     return decision

@@ -57,4 +57,4 @@ async def _copy(
     verified = await verifier.verify(copy, owner, lambda: next_job_id(master.state))
     if isinstance(verified, Answer):
         return Answer(EXIT_NOT_COPIED, verified.answers)
-    return await carry_out("verified_copy", VerifiedCopy(verified, owner), caller, receipt)
+    return await carry_out("verified_copy", VerifiedCopy(verified, owner, one.tasks), caller, receipt)
