@@ -17,8 +17,10 @@ from daemons.web.pages import (
     accounting,
     alarms,
     altering,
+    array_tasks,
     complexes,
     configuration,
+    failures,
     history,
     host_groups,
     hosts,
@@ -41,7 +43,7 @@ MAX_BODY = 2**24
 """Maximum bytes of a request body, such as a submission with its script."""
 
 PAGES: list[Page] = [
-    *overview.PAGES, *alarms.PAGES, *jobs.PAGES, *reservations.PAGES,
+    *overview.PAGES, *alarms.PAGES, *jobs.PAGES, *array_tasks.PAGES, *failures.PAGES, *reservations.PAGES,
     *instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES,
     *quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES,
 ]
@@ -54,7 +56,8 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
-        alarms, jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history,
+        alarms, jobs, array_tasks, altering, hosts, instances, submitting, reservations, complexes, configuration, policies,
+        history,
         accounting,
     )
     for part in (metrics, static_files, *changing_parts):

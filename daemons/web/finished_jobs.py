@@ -6,10 +6,12 @@ the last finished jobs in the state. Source: sge_accounting(5), AC-1.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from daemons.qmaster.queries.job_ends import outcome
+from daemons.web.requested_memory import requested_memory, requests_of_category
 from daemons.web.shared import Web
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import FinishedJob, Job
@@ -23,8 +25,8 @@ _SIGNAL_OFFSET = 128
 
 
 class FinishedTask(NamedTuple):
-    """The last attempt of the task `id`, 0 for a job that is not an array. Times: epoch s; `wallclock`, `cpu`: s; `maxvmem`:
-    bytes; `signal`: cause of the end, or 0.
+    """The last attempt of the task `id`, 0 for a job that is not an array. Times: epoch s; `wallclock`, `cpu`: s, `cpu` with
+    slave tasks; `maxvmem`, `requested_memory` for all slots (0 for none): bytes; `signal`: cause of the end, or 0.
 
     `outcome`: a text; `failed`: code of sge_status(5), 0 for none; `failed_text`: the meaning of this code.
     """
@@ -43,10 +45,34 @@ class FinishedTask(NamedTuple):
     cpu: float
     maxvmem: float
     slots: int
+    requested_memory: float
 
     @property
     def is_good(self) -> bool:
         return not self.failed and not self.exit_status
+
+    @property
+    def instance(self) -> str:
+        """The queue instance, or the host of a task without a queue."""
+        return f"{self.queue}@{self.host}" if self.queue else self.host
+
+
+class JobEnd(NamedTuple):
+    """The end of a job in a list. `wallclock`: s from the first start to the last end; `slot_seconds`: the sum of wallclock ×
+    slots of the tasks; `cpu`: s; `maxvmem`, `requested_memory`: bytes, of the task with the largest peak.
+
+    `exit_status`, `failed_text`: as texts, "" for an array of several tasks.
+    """
+
+    outcome: str
+    exit_status: str
+    failed_text: str
+    wallclock: float
+    slot_seconds: float
+    cpu: float
+    maxvmem: float
+    requested_memory: float
+    instances: tuple[str, ...]
 
 
 class FinishedRecord(NamedTuple):
@@ -99,7 +125,7 @@ async def finished_job(shared: Web, caller: Caller, number: int) -> FinishedReco
         end_time=max((each.end_time for each in tasks), default=kept.end_time if kept else 0.0),
         failed=failed_count > 0 or (kept is not None and kept.unsuccessful),
         array=bool(kept.tasks) if kept else any(each.id for each in tasks),
-        attempts=len(records),
+        attempts=sum(_is_master(record) for record in records),
         failed_tasks=failed_count,
         **_request_fields(kept.job if kept else None),
         tasks=tasks,
@@ -112,32 +138,47 @@ async def ended_tasks(shared: Web, caller: Caller, number: int) -> list[Finished
 
 
 def _last_attempts(records: list[AccountingRecord]) -> list[FinishedTask]:
-    """The last attempt of each task, failed tasks first."""
-    last = {record.task_number: record for record in records}
-    return sorted(map(_finished_task, last.values()), key=lambda each: (each.is_good, each.id))
+    """The last attempt of each task of a job, failed tasks first."""
+    last = {record.task_number: record for record in records if _is_master(record)}
+    cpu_of_slaves: defaultdict[str, float] = defaultdict(float)
+    for record in records:
+        task = record.task_number
+        if not _is_master(record) and task in last and float(record.start_time) >= float(last[task].start_time):
+            cpu_of_slaves[task] += float(record.cpu or 0)
+    tasks = [_finished_task(record, cpu_of_slaves[task]) for task, record in last.items()]
+    return sorted(tasks, key=lambda each: (each.is_good, each.id))
 
 
-async def outcomes(shared: Web, caller: Caller, numbers: Sequence[int]) -> dict[int, str]:
-    """The outcome of jobs as a text, by their numbers; of an array the number of failed tasks. Raises NoQmasterError."""
-    last: dict[tuple[int, str], AccountingRecord] = {}
+async def job_ends(shared: Web, caller: Caller, numbers: Sequence[int]) -> dict[int, JobEnd]:
+    """The ends of jobs that have records, by their numbers. Raises NoQmasterError."""
+    by_job: defaultdict[int, list[AccountingRecord]] = defaultdict(list)
     for record in await _records(shared, caller, numbers):
-        last[int(record.job_number), record.task_number] = record
-    by_job: dict[int, list[AccountingRecord]] = {}
-    for (number, _), record in last.items():
-        by_job.setdefault(number, []).append(record)
-    return {number: _combined_outcome(records) for number, records in by_job.items()}
+        by_job[int(record.job_number)].append(record)
+    return {number: job_end(tasks) for number, records in by_job.items() if (tasks := _last_attempts(records))}
 
 
-def _combined_outcome(records: list[AccountingRecord]) -> str:
-    if len(records) == 1:
-        return outcome(records[0])
-    failed_count = sum(not _finished_task(record).is_good for record in records)
-    return f"{failed_count} of {len(records)} tasks failed" if failed_count else f"{len(records)} tasks succeeded"
+def job_end(tasks: Sequence[FinishedTask]) -> JobEnd:
+    """The end of a job with at least one task that ran."""
+    first, largest = tasks[0], max(tasks, key=lambda task: task.maxvmem)
+    failed_count, only = sum(not task.is_good for task in tasks), len(tasks) == 1
+    result = f"{failed_count} of {len(tasks)} tasks failed" if failed_count else f"{len(tasks)} tasks succeeded"
+    starts = [task.start_time for task in tasks if task.start_time]
+    return JobEnd(
+        outcome=first.outcome if only else result,
+        exit_status=str(first.exit_status) if only else "",
+        failed_text=f"failed {first.failed}: {first.failed_text}" if only and first.failed else "",
+        wallclock=max(task.end_time for task in tasks) - min(starts) if starts else 0.0,
+        slot_seconds=sum(task.wallclock * task.slots for task in tasks),
+        cpu=sum(task.cpu for task in tasks),
+        maxvmem=largest.maxvmem,
+        requested_memory=largest.requested_memory,
+        instances=tuple(dict.fromkeys(task.instance for task in tasks)),
+    )
 
 
 async def _records(shared: Web, caller: Caller, numbers: Sequence[int]) -> list[AccountingRecord]:
-    """Records of jobs without their slave tasks, in the order of their ends. Raises NoQmasterError."""
-    body: dict[str, Any] = {"job": ",".join(map(str, numbers)), "master_only": True}
+    """Records of jobs with their slave tasks, in the order of their ends. Raises NoQmasterError."""
+    body: dict[str, Any] = {"job": ",".join(map(str, numbers))}
     records: list[AccountingRecord] = []
     for _ in range(_MAX_PAGES if numbers else 0):
         answer = await shared.ask("accounting", body, caller)
@@ -149,8 +190,12 @@ async def _records(shared: Web, caller: Caller, numbers: Sequence[int]) -> list[
     return records
 
 
-def _finished_task(record: AccountingRecord) -> FinishedTask:
-    code, status = int(record.failed or 0), int(record.exit_status or 0)
+def _is_master(record: AccountingRecord) -> bool:
+    return record.pe_taskid in _NONE
+
+
+def _finished_task(record: AccountingRecord, cpu_of_slaves: float) -> FinishedTask:
+    code, status, slots = int(record.failed or 0), int(record.exit_status or 0), int(record.slots or 0)
     return FinishedTask(
         id=int(record.task_number or 0),
         outcome=outcome(record),
@@ -163,9 +208,10 @@ def _finished_task(record: AccountingRecord) -> FinishedTask:
         start_time=float(record.start_time or 0),
         end_time=float(record.end_time or 0),
         wallclock=float(record.ru_wallclock or 0),
-        cpu=float(record.cpu or 0),
+        cpu=float(record.cpu or 0) + cpu_of_slaves,
         maxvmem=float(record.maxvmem or 0),
-        slots=int(record.slots or 0),
+        slots=slots,
+        requested_memory=requested_memory(requests_of_category(record.category), slots)[1],
     )
 
 

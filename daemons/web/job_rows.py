@@ -30,6 +30,10 @@ GROUPS: dict[str, Callable[[str], bool]] = {
     "suspended": lambda state_codes: "q" not in state_codes and not SUSPENSION_CODES.isdisjoint(state_codes),
     "finished": lambda state_codes: state_codes == "z",
 }
+ENDED = ("finished", "failed")
+"""The groups of ended jobs: all of them, and those that failed."""
+STATES = (*GROUPS, "failed")
+"""The names of all tabs. A row that failed is in `finished`, too: its state codes are the same."""
 
 
 class JobRow(NamedTuple):
@@ -58,7 +62,7 @@ class JobRow(NamedTuple):
 
 
 class JobFilter(NamedTuple):
-    """A filter and an order, from the address of the page; "" for all. Values may have wildcards. `state`: a name of `GROUPS`;
+    """A filter and an order, from the address of the page; "" for all. Values may have wildcards. `state`: a name of `STATES`;
     `find`: a text to search for; `sort`: a column of `JobRow`, with `-` in front in reverse order."""
 
     state: str = ""
@@ -72,7 +76,7 @@ class JobFilter(NamedTuple):
     def of(cls, query: Mapping[str, str]) -> JobFilter:
         """The filter in the query of an address; an unknown state means all states."""
         values = {name: query.get(name, "").strip() for name in cls._fields}
-        return cls(**values | {"state": values["state"] if values["state"] in GROUPS else ""})
+        return cls(**values | {"state": values["state"] if values["state"] in STATES else ""})
 
     def matches(self, row: JobRow) -> bool:
         """Whether a row passes the filter, regardless of its state."""
@@ -136,9 +140,9 @@ class JobRows:
 
     @property
     def all(self) -> list[JobRow]:
-        """Running rows, then pending rows by priority, then rows of recently finished jobs."""
+        """Running rows, then pending rows by priority, then rows of recently finished jobs, as qstat lists them."""
         self._refresh()
-        return [*EntryRows(self._entries), *self._finished()]
+        return [*EntryRows(self._entries), *reversed(self._finished())]
 
     def of_job(self, number: int) -> list[JobRow]:
         """The rows of an unfinished job."""
@@ -148,26 +152,28 @@ class JobRows:
     def select_rows(self, job_filter: JobFilter) -> SelectedRows:
         """The rows that pass a filter."""
         self._refresh()
-        finished = self._finished()
+        ended = [row for row in self._finished() if job_filter.matches(row)]
+        selected: Sequence[JobRow]
         if job_filter._replace(state="", sort="") == JobFilter():
-            counts = {name: len(entries) for name, entries in self._groups.items()} | {"finished": len(finished)}
-            entries_of_state = self._groups[job_filter.state] if job_filter.state else self._entries
-            selected: Sequence[JobRow] = finished if job_filter.state == "finished" else EntryRows(entries_of_state)
+            counts = {name: len(entries) for name, entries in self._groups.items()}
+            selected = EntryRows(self._groups.get(job_filter.state, self._entries))
         else:
             kept = [row for row in EntryRows(self._entries) if job_filter.matches(row)]
-            ended = [row for row in finished if job_filter.matches(row)]
-            tally = Counter(_group(row.state) for row in kept)
-            counts = {name: tally[name] for name in GROUPS} | {"finished": len(ended)}
-            selected = ended
-            if job_filter.state != "finished":
-                selected = [row for row in kept if job_filter.state in ("", _group(row.state))]
+            tally = Counter(group_of(row.state) for row in kept)
+            counts = {name: tally[name] for name in GROUPS}
+            selected = [row for row in kept if job_filter.state in ("", group_of(row.state))]
+        failed = [row for row in ended if row.failed]
+        counts |= {"finished": len(ended), "failed": len(failed)}
+        if job_filter.state in ENDED:
+            selected = ended if job_filter.state == "finished" else failed
         column = job_filter.sort.lstrip("-")
         if column in JobRow._fields:
             selected = sorted(selected, key=lambda row: getattr(row, column), reverse=job_filter.sort.startswith("-"))
         return SelectedRows(selected, counts)
 
     def _finished(self) -> list[JobRow]:
-        ended = self._mirror.state.finished
+        """The rows of recently finished jobs, the last to end first."""
+        ended = reversed(self._mirror.state.finished)
         return [_row(finished_row(job))._replace(end_time=job.end_time, failed=job.unsuccessful) for job in ended]
 
     def _note(self, change: MirroredChange) -> None:
@@ -207,7 +213,7 @@ class JobRows:
         self._entries = sorted(entry for entries in self._entries_by_job.values() for entry in entries)
         self._groups = {name: [] for name in GROUPS}
         for entry in self._entries:
-            self._groups[_group(entry[1].state)].append(entry)
+            self._groups[group_of(entry[1].state)].append(entry)
 
     def _entries_of_job(self, listing: Listing, number: int) -> list[Entry]:
         """The present rows of a job; none for a removed job."""
@@ -231,12 +237,12 @@ class JobRows:
         if entries:
             self._entries_by_job[number] = entries
         for entry in entries:
-            for ordered in (self._entries, self._groups[_group(entry[1].state)]):
+            for ordered in (self._entries, self._groups[group_of(entry[1].state)]):
                 insort(ordered, entry)
 
     def _remove(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
-            for ordered in (self._entries, self._groups[_group(entry[1].state)]):
+            for ordered in (self._entries, self._groups[group_of(entry[1].state)]):
                 del ordered[bisect_left(ordered, entry)]
 
 
@@ -249,7 +255,8 @@ def affects_jobs(change: MirroredChange) -> bool:
 
 
 @cache
-def _group(state_codes: str) -> str:
+def group_of(state_codes: str) -> str:
+    """The group of a row by its state codes."""
     return next(name for name, has in GROUPS.items() if has(state_codes))
 
 

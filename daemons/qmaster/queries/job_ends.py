@@ -53,12 +53,17 @@ def _describe_finished(number: int, last: list[AccountingRecord], zone: tzinfo) 
 def outcome(record: AccountingRecord) -> str:
     """The end of one attempt: `exit status 1`, `killed by signal KILL`, or the step that failed."""
     failed, status = int(record.failed or 0), int(record.exit_status or 0)
-    killed = f"killed by signal {_signal_name(status - _OF_SIGNALS)}" if status > _OF_SIGNALS else f"exit status {status}"
+    killed = exit_text(status)
     if failed in (0, AFTER_JOB):
         return killed
     if failed == ENFORCED:
         return record.reason or f"ended by the qmaster or a limit, {killed}"
     return f"failed {TEXTS.get(failed, 'for an unknown reason')} ({failed})"
+
+
+def exit_text(status: int) -> str:
+    """The end of a program by its exit status: `exit status 1`, or `killed by signal KILL`."""
+    return f"killed by signal {_signal_name(status - _OF_SIGNALS)}" if status > _OF_SIGNALS else f"exit status {status}"
 
 
 def _describe_unstarted(number: int, event: str, cause: str, when: str) -> str:

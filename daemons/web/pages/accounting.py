@@ -14,10 +14,22 @@ from aiohttp import web
 
 from daemons.web.dbwriter_client import DatabaseUnavailableError, QueryDeniedError, send_dbwriter_request
 from daemons.web.pages.formats import link
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, problem, render, rows_of_page, visit_of
+from daemons.web.pages.page import (
+    CsvTable,
+    Data,
+    NotFoundError,
+    Page,
+    Visit,
+    csv_response,
+    html,
+    problem,
+    render,
+    rows_of_page,
+    visit_of,
+)
 from daemons.web.pages.query_plots import plots_of
 from gridengine.protocols import arco
-from gridengine.protocols.arco_rows import csv_text, format_value, truncate
+from gridengine.protocols.arco_rows import format_value, truncate
 
 ROWS = 100
 _SHOWN_LIMITS: Data = {"limit": 10_000, "bytes": 2**22, "cell": 500}
@@ -122,9 +134,7 @@ async def _csv_response(visit: Visit, request: str, fields: dict[str, object], n
     if answer["more"]:
         return problem(visit, 400, f"There are more than {len(answer['rows']):,} rows.", "Ask for less.")
     file = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "rows"
-    headers = {"Content-Disposition": f'attachment; filename="{file}.csv"'}
-    text = await asyncio.to_thread(csv_text, answer["columns"], answer["rows"])
-    return web.Response(text=text, content_type="text/csv", headers=headers)
+    return await csv_response(CsvTable(file, answer["columns"], answer["rows"]))
 
 
 async def _query(visit: Visit) -> Any:

@@ -41,6 +41,11 @@ def machine_time(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def iso_time(seconds: float | None) -> str:
+    """`2026-11-20T18:16:20+01:00`, in the zone of this host; "" for none. For files."""
+    return datetime.fromtimestamp(int(seconds)).astimezone().isoformat() if seconds else ""
+
+
 def duration(seconds: float | None) -> str:
     """`hh:mm:ss`, hours beyond two digits rather than days (X-16); `-` for none, `infinity` without an end."""
     if seconds is None:
@@ -61,6 +66,11 @@ def memory(size: float | None) -> str:
     if size is None:
         return NOTHING
     return "infinity" if size == float("inf") else size_text(size, 3)
+
+
+def percent(part: float, whole: float) -> str:
+    """`87 %`: a part of a whole; `-` for an unknown whole."""
+    return f"{100 * part / whole:.0f} %" if whole > 0 else NOTHING
 
 
 def reading(text: Any) -> Any:
@@ -155,5 +165,8 @@ def event_text(name: str) -> str:
     return _EVENTS.get(name) or re.sub(r"(?<!^)[A-Z]", lambda capital: f" {capital[0].lower()}", name)
 
 
-_ALL = (moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, origin, event_text, plain, breakable, part)
+_ALL = (
+    moment, machine_time, duration, age, memory, percent, reading, timed, logged, on_hosts, origin, event_text, plain, breakable,
+    part,
+)
 FILTERS = {each.__name__: each for each in _ALL}

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from posixpath import join
 from typing import Any, Protocol
 
+from aiohttp import web
+
 from daemons.web.finished_jobs import FinishedRecord
 from daemons.web.pages.formats import link, on_hosts, printable_output
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, problem, visit_of, with_error_pages
 
 STREAMS = ("stdout", "stderr")
 
@@ -48,14 +50,28 @@ async def job_output(visit: Visit) -> Data:
     tail: Any = answer.data or {}
     return {
         "number": number, "task": tail.get("task", task), "stream": stream, "tail": tail,
+        "tabs": [(name, link(visit.here, stream=name), None) for name in STREAMS], "tab": link(visit.here, stream=stream),
+        "file": _address(int(number), task, stream, "/file"),
         "text": printable_output(tail.get("text", "")), "refusal": " ".join(text for _, text in answer.answers),
     }
+
+
+async def output_file(request: web.Request) -> web.Response:
+    """The end of a stream as a file, as the program wrote it."""
+    visit = visit_of(request)
+    data = await job_output(visit)
+    if data["refusal"]:
+        return problem(visit, 404, "There is no file.", data["refusal"])
+    name = f"job{data['number']}.{data['task']}.{data['stream']}.txt"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return web.Response(text=data["tail"]["text"], content_type="text/plain", headers=headers)
 
 
 def output_of_job(visit: Visit, number: int, task: str) -> Data | None:
     """The data on output for the page of a job; None while no task runs. `task`: the task in the address, "" for none.
 
-    The data has `owner`: the owner if the visitor is another user, else ""; `addresses`: (name, address) of each stream.
+    The data has `owner`: the owner if the visitor is another user, else ""; `tabs`: of the streams; of the one in the address
+    (`stream`): `address` of its page, and `file`: of the download.
     """
     job = visit.shared.mirror.state.jobs[number]
     running = sorted(each.id for each in job.placed if each.status == "running")
@@ -73,10 +89,17 @@ def _selected_task(visit: Visit, task: str, usual: int) -> int:
 
 def _shown(visit: Visit, job: Files, array: bool, task: int) -> Data:
     streams = STREAMS[:1] if job.merge else STREAMS
+    stream = visit.parameter("stream") if visit.parameter("stream") in streams else "stdout"
     return {
-        "owner": "" if visit.caller.user == job.owner else job.owner, "task": task, "array": array,
-        "addresses": [(name, link(f"/jobs/{job.id}/output", task=task, stream=name)) for name in streams],
+        "owner": "" if visit.caller.user == job.owner else job.owner, "task": task, "array": array, "stream": stream,
+        "tabs": [(name, f"{link(visit.here, stream=name)}#output", None) for name in streams],
+        "tab": f"{link(visit.here, stream=stream)}#output",
+        "address": _address(job.id, task, stream), "file": _address(job.id, task, stream, "/file"),
     }
+
+
+def _address(number: int, task: int, stream: str, part: str = "") -> str:
+    return link(f"/jobs/{number}/output{part}", task=task or None, stream=stream)
 
 
 def files_of(job: Files, array: bool) -> list[tuple[str, str]]:
@@ -94,3 +117,4 @@ def files_of(job: Files, array: bool) -> list[tuple[str, str]]:
 
 
 PAGES = [Page("/jobs/{job}/output", "output.html", job_output)]
+ROUTES = [web.get("/jobs/{job}/output/file", with_error_pages(output_file))]

@@ -7,13 +7,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from daemons.web.pages.formats import memory
+from daemons.web.requested_memory import requested_memory
 from daemons.web.usage_history import Sample
-from gridengine.errors import InvalidValueError
 from gridengine.state.jobs import Job, Task
-from gridengine.values.units import parse_memory
-
-_MEMORY = ("h_vmem", "s_vmem", "h_rss", "mem_free", "virtual_free", "mem_used")
-"""Resources for memory requests, the strictest limit first."""
 
 
 class UsagePlot(NamedTuple):
@@ -37,7 +33,7 @@ def usage_of(job: Job, task: Task, samples: Sequence[Sample]) -> ShownUsage | No
     used = task.usage
     if used is None or len(samples) < 2:
         return None
-    requested, limit = _requested_memory(job, task)
+    requested, limit = requested_memory({**job.hard, **task.resources}, task.slots)
     busy = processors(samples)
     figures = [
         ("Memory", requested, memory(used.vmem), memory(used.maxvmem)),
@@ -57,16 +53,3 @@ def processors(samples: Sequence[Sample]) -> list[float]:
     """The number of busy processors between each sample and the previous sample."""
     return [max(0.0, new.cpu - old.cpu) / (new.time - old.time) if new.time > old.time else 0.0 for old, new in pairwise(samples)]
 
-
-def _requested_memory(job: Job, task: Task) -> tuple[str, float]:
-    """The memory request as text, and in bytes; ("-", 0) without a request. h_vmem counts for each slot."""
-    for name in _MEMORY:
-        text = task.resources.get(name) or job.hard.get(name)
-        try:
-            size = parse_memory(text) if text else 0.0
-        except InvalidValueError:
-            continue
-        if 0 < size < float("inf"):
-            slots = task.slots if name in ("h_vmem", "s_vmem", "h_rss") else 1
-            return f"{name}={text}" + (f" × {slots}" if slots > 1 else ""), size * slots
-    return "-", 0.0

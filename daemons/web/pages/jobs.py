@@ -13,13 +13,15 @@ from multidict import MultiDict, MultiMapping
 from yarl import URL
 
 from daemons.runtime.qmaster_client import NoQmasterError
-from daemons.web.job_rows import GROUPS, JobFilter, JobRow, affects_jobs
+from daemons.web.job_rows import ENDED, STATES, JobFilter, JobRow, affects_jobs
 from daemons.web.pages import job_output
-from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
-from daemons.web.pages.formats import link
+from daemons.web.pages.array_tasks import FOLLOWED_TASKS
+from daemons.web.pages.finished import ENDED_COLUMNS, MOST_TASKS, ended_csv, ended_tasks, finished_job, job_ends
+from daemons.web.pages.formats import iso_time, link
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, why_not_change
+from daemons.web.pages.job_steps import steps_of
 from daemons.web.pages.job_usage import ShownUsage, usage_of
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
+from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import REQUESTS, Answer
@@ -63,18 +65,34 @@ async def job_list(visit: Visit) -> Data:
     selected = JobFilter.of(visit.query)
     matching = visit.shared.jobs.select_rows(selected)
     shown, pager = rows_of_page(visit, matching.rows, ROWS)
-    ended = [row.id for row in shown if row.state == "z"]
-    tabs = [("Active", link(visit.here, state=None), sum(matching.counts.values()) - matching.counts["finished"])]
-    tabs += [(name.capitalize(), link(visit.here, state=name), matching.counts[name]) for name in GROUPS]
+    active = sum(count for name, count in matching.counts.items() if name not in ENDED)
+    tabs = [("Active", link(visit.here, state=None), active)]
+    tabs += [(name.capitalize(), link(visit.here, state=name), matching.counts[name]) for name in STATES]
+    is_ended = selected.state in ENDED
     return pager | {
         "rows": shown,
         "silent": silent_hosts(visit.shared.mirror.state),
-        "outcomes": await outcomes(visit, ended),
+        "ended": is_ended,
+        "ends": await job_ends(visit, [row.id for row in shown]) if is_ended else {},
+        "csv": link(visit.here, format="csv"),
         "tabs": tabs,
         "tab": link(visit.here, state=selected.state or None),
         "selected": selected,
         "actions": _LABELS,
     }
+
+
+async def jobs_csv(visit: Visit) -> CsvTable:
+    """All rows that match the filter."""
+    selected = JobFilter.of(visit.query)
+    rows = visit.shared.jobs.select_rows(selected).rows[:]
+    if selected.state in ENDED:
+        return CsvTable("jobs", ENDED_COLUMNS, ended_csv(rows, await job_ends(visit, [row.id for row in rows])))
+    columns = ("job", "tasks", "name", "owner", "state", "priority", "since", "queue_instances", "slots")
+    return CsvTable("jobs", columns, [
+        (row.id, row.tasks, row.name, row.owner, row.state, row.priority, iso_time(row.time), " ".join(row.places), row.slots)
+        for row in rows
+    ])
 
 
 def ask_about_jobs(visit: Visit, fields: MultiMapping[str]) -> Question | None:
@@ -174,9 +192,19 @@ async def job_details(visit: Visit) -> Data:
         data["groups"] = _groups(shared.jobs.of_job(job.id))
         data["files"] = job_output.files_of(job, job.is_array)
         data["most_tasks"] = MOST_TASKS
-        data["ended_tasks"] = await ended_tasks(visit, job.id) if job.is_array else []
+        data["follow_tasks"] = len(job.array or ()) <= FOLLOWED_TASKS
+        is_listed = job.is_array and data["follow_tasks"]  # of a larger array the grid alone has the ended tasks
+        data["ended_tasks"] = await ended_tasks(visit, job.id) if is_listed else []
         data["usage"] = _usage(visit, int(number), visit.parameter("task") or task)
+    is_array = bool(data["job"]["array"] if data["job"] else data["ended"] and data["ended"]["array"])
+    data["steps_of_task"] = visit.number("task", 0) or _task_number(task) if is_array else 0
+    data["steps"] = steps_of(event_log, data["steps_of_task"] if is_array else 1)
     return data
+
+
+def _task_number(text: str) -> int:
+    """The task in the path of a job, `3` of `/jobs/12.3`; 0 for none."""
+    return int(text) if _is_number(text) else 0
 
 
 def _usage(visit: Visit, number: int, task_id: str) -> ShownUsage | None:
@@ -228,8 +256,8 @@ def _plain(target: str) -> str:
 
 
 PAGES = [
-    Page("/jobs", "jobs.html", job_list, affects_jobs),
+    Page("/jobs", "jobs.html", job_list, affects_jobs, jobs_csv),
     Page("/jobs/{job}", "job.html", job_details, affects_jobs),
     *job_output.PAGES,
 ]
-ROUTES = [action_route("/jobs", change_jobs, ask_about_jobs)]
+ROUTES = [action_route("/jobs", change_jobs, ask_about_jobs), *job_output.ROUTES]

@@ -12,7 +12,7 @@ NAVIGATION = {
         ("Hosts", "/hosts"), ("Host groups", "/hostgroups"), ("Complexes", "/complexes"), ("Quotas", "/quotas"),
         ("Policies", "/policies"), ("Configuration", "/config"),
     ),
-    "Reports": (("Accounting", "/accounting"), ("History", "/history"), ("Messages", "/messages")),
+    "Reports": (("Failures", "/failures"), ("Accounting", "/accounting"), ("History", "/history"), ("Messages", "/messages")),
 }
 
 

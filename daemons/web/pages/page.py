@@ -6,6 +6,7 @@ change. Forms are in `forms.py`. Called by `app.py`; the modules of pages define
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -20,6 +21,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.templating import templates
 from daemons.web.shared import CSRF, WEB, Web, caller_of
 from gridengine.errors import RefusalError
+from gridengine.protocols.arco_rows import csv_text
 from gridengine.protocols.gdi.requests import Caller
 
 Data = dict[str, Any]
@@ -61,12 +63,20 @@ def rows_of_page(visit: Visit, rows: Sequence[T], size: int) -> tuple[Sequence[T
     return rows[(number - 1) * size : number * size], {"total": len(rows), "page": number, "size": size}
 
 
+class CsvTable(NamedTuple):
+    """The content of a file `name`.csv: names of columns, and the rows."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
 class Page(NamedTuple):
     """`path`: as in aiohttp, with `{name}` for a part. `template`: its file. `data(visit)`: the template's data. Raises
     NotFoundError, NoQmasterError.
 
     `concerns(change)`: whether a change may alter the page; None for a page without live updates. `has_alarms`: so may a change
-    of the alarms.
+    of the alarms. `csv(visit)`: all rows of its list, for `format=csv` in the address; None for a page without such a file.
     """
 
     path: str
@@ -74,6 +84,7 @@ class Page(NamedTuple):
     data: Callable[[Visit], Awaitable[Data]]
     concerns: Callable[[MirroredChange], bool] | None = None
     has_alarms: bool = False
+    csv: Callable[[Visit], Awaitable[CsvTable]] | None = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -117,9 +128,18 @@ def page_route(page: Page) -> web.RouteDef:
 
     async def read(request: web.Request) -> web.Response:
         visit = visit_of(request)
+        if page.csv is not None and visit.parameter("format") == "csv":
+            return await csv_response(await page.csv(visit))
         return html(render(page, visit, await page.data(visit), alone="HX-Request" in request.headers))
 
     return web.get(page.path, with_error_pages(read))
+
+
+async def csv_response(table: CsvTable) -> web.Response:
+    """A file with the rows of a table."""
+    headers = {"Content-Disposition": f'attachment; filename="{table.name}.csv"'}
+    text = await asyncio.to_thread(csv_text, table.columns, table.rows)  # the event loop serves other requests meanwhile
+    return web.Response(text=text, content_type="text/csv", headers=headers)
 
 
 def with_error_pages(handler: Handler) -> Handler:

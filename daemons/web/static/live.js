@@ -10,10 +10,12 @@
     event.detail.ctx.request.headers["X-CSRF-Token"] = document.querySelector("meta[name=csrf]").content;
   });
 
-  // parts that reload themselves pause while the page is hidden, and show no errors: the banners of the page do
+  // parts that reload themselves pause while the page is hidden, or while the visitor does not follow the output; and they show
+  // no errors: the banners of the page do
   const asksAgain = (event) => event.detail.ctx?.sourceElement?.matches(".tail");
+  const isPaused = (tail) => tail.closest(".output")?.querySelector("[data-follow]")?.checked === false;
   document.addEventListener("htmx:before:request", (event) => {
-    if (document.hidden && asksAgain(event)) event.preventDefault();
+    if (asksAgain(event) && (document.hidden || isPaused(event.detail.ctx.sourceElement))) event.preventDefault();
   });
 
   // good news disappear automatically, other answers when the user closes them

@@ -115,7 +115,7 @@ def test_only_the_owner_sees_the_output(web_cell: DemoCell, visits: Visits, plac
     owner = logged_in(web_cell, visits, "alice")
     go(owner, f"/jobs/{job}")
     expect(owner.get_by_role("region", name="stdout")).to_contain_text(SECRET)
-    expect(owner.locator("#output h3")).to_have_count(1)  # stderr is in it
+    expect(owner.locator("#output .tabs a")).to_have_count(1)  # stderr is in it
     for user in ("bob", "root"):
         page = logged_in(web_cell, visits, user)
         go(page, f"/jobs/{job}")

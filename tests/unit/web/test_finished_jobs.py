@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gridengine.protocols.delivery import OutputTail
+from gridengine.protocols.delivery import Ended, OutputTail
 from gridengine.protocols.gdi.requests import Caller
-from gridengine.usage.failed import CHANGING_DIRECTORY, ENFORCED
+from gridengine.usage.failed import AFTER_JOB, CHANGING_DIRECTORY, ENFORCED
 from tests.unit.web.browsing import Visitor, rows, text_of, visiting
 from tests.unit.web.followed import ALICE, BOB, Followed
 
@@ -126,7 +128,7 @@ def test_the_owner_reads_the_output_on_the_host_of_the_job(followed: Followed, b
 
     page, tail = browse(play)
     assert [each.get("hx-get") for each in page.iter("div") if each.get("hx-get")] == [
-        f"/jobs/{job}/output?task=1&stream={stream}" for stream in ("stdout", "stderr")
+        f"/jobs/{job}/output?task=1&stream=stdout"
     ]
     assert "done" in text_of(tail.find(".//pre"))
     others = text_of(browse(lambda visitor: visitor.get(f"/jobs/{job}"), BOB))
@@ -150,13 +152,40 @@ def test_an_array_lists_its_ended_tasks_and_where_it_writes(followed: Followed, 
 
 def test_the_list_shows_how_jobs_ended_and_when(followed: Followed, page: Any) -> None:
     good, bad = run(followed, exit_status=0), run(followed, exit_status=3)
+    killed = run(followed, exit_status=137, failed=AFTER_JOB)
     listed = {row[1]: row for row in rows(page("/jobs?state=finished"))}
-    assert listed[str(good)][4] == "z finished exit status 0"
-    assert listed[str(bad)][4] == "z failed exit status 3"
+    assert list(listed) == [str(killed), str(bad), str(good)], "the last to end comes first"
+    assert listed[str(good)][4:6] == ["z finished exit status 0", "0"]
+    assert listed[str(bad)][4:6] == ["z failed exit status 3", "3"]
+    assert listed[str(killed)][4] == "z failed killed by signal KILL failed 100: assumedly after job"
+    assert [row[1] for row in rows(page("/jobs?state=failed"))] == [str(killed), str(bad)]
     ended = followed.cell.state.finished[-1].end_time
     assert ended > followed.cell.state.finished[-1].submit_time
     failures = text_of(page("/"))
-    assert "Failed in the last 24 hours" in failures and "1 failed, all finished jobs" in failures
+    assert "Failed in the last 24 hours" in failures and "2 failed: by user, host and result" in failures
+
+
+@pytest.mark.statement("AC-1")
+def test_the_list_shows_the_share_of_slots_and_memory_that_was_used(followed: Followed, browse: Any) -> None:
+    cell = followed.cell
+    job = cell.submit(name="wide", pe="smp", pe_range="2", hard=["h_vmem=1G"])
+    cell.cycle()
+    key = next(iter(cell.running))
+    used = {"ru_wallclock": 100.0, "cpu": 50.0, "maxvmem": 0.5 * 2**30}
+    cell.report(cell.running.pop(key), Ended(key, start_time=cell.now - 100, end_time=cell.now, usage=used))
+    cell.master.flush()
+    followed.take()
+
+    async def play(visitor: Visitor) -> tuple[Any, str]:
+        async with visitor.client.get("/jobs?state=finished&format=csv") as response:
+            assert response.content_type == "text/csv"
+            return await visitor.get("/jobs?state=finished"), await response.text()
+
+    listed, file = browse(play)
+    (row,) = rows(listed)
+    assert row[6:10] == ["00:01:40", "00:00:50 25 % of slots", "512.000M 25 % of 2.000G", "all.q@h1"]
+    (cells,) = csv.DictReader(io.StringIO(file))
+    assert cells.items() >= {"job": str(job), "cpu_efficiency": "0.25", "requested_memory_bytes": str(2**31)}.items()
 
 
 def test_a_job_that_never_was_is_missing(followed: Followed, page: Any) -> None:

@@ -37,18 +37,48 @@ def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
 
 
 def tails(page: Any) -> list[str]:
-    return [str(each.get("hx-get")) for each in page.findall(".//div[@hx-get]")]
+    return [str(each.get("hx-get")) for each in page.findall(".//*[@class='panel output']//div[@hx-get]")]
 
 
 @pytest.mark.statement("GU-12")
-def test_the_page_of_a_job_asks_for_both_streams_of_a_task(browse: Any) -> None:
+def test_the_page_of_a_job_asks_for_one_stream_of_a_task(browse: Any) -> None:
     async def play(visitor: Visitor) -> list[list[str]]:
-        return [tails(await visitor.get(address)) for address in ("/jobs/1", "/jobs/1?task=2", "/jobs/1.2", "/jobs/2", "/jobs/3")]
+        addresses = ("/jobs/1", "/jobs/1?task=2", "/jobs/1.2", "/jobs/1?task=2&stream=stderr", "/jobs/2?stream=stderr", "/jobs/3")
+        return [tails(await visitor.get(address)) for address in addresses]
 
-    streams = ("stdout", "stderr")
-    second = [f"/jobs/1/output?task=2&stream={stream}" for stream in streams]
-    first = [f"/jobs/1/output?task=1&stream={stream}" for stream in streams]
-    assert browse(play) == [first, second, second, ["/jobs/2/output?task=1&stream=stdout"], []]
+    assert browse(play) == [
+        ["/jobs/1/output?task=1&stream=stdout"], ["/jobs/1/output?task=2&stream=stdout"], ["/jobs/1/output?task=2&stream=stdout"],
+        ["/jobs/1/output?task=2&stream=stderr"], ["/jobs/2/output?task=1&stream=stdout"], [],
+    ]
+
+
+@pytest.mark.statement("GU-12")
+def test_each_stream_has_its_tab(browse: Any) -> None:
+    async def play(visitor: Visitor) -> list[list[tuple[str, str]]]:
+        found = []
+        for address in ("/jobs/1?task=2", "/jobs/2", "/jobs/1/output?task=2&stream=stderr"):
+            nav = (await visitor.get(address)).find(".//nav[@aria-label='Streams']")
+            found.append([(each.text.strip(), each.get("href"), each.get("aria-current")) for each in nav])
+        return found
+
+    both, merged, whole = browse(play)
+    assert both == [
+        ("stdout", "/jobs/1?task=2&stream=stdout#output", "page"), ("stderr", "/jobs/1?task=2&stream=stderr#output", None),
+    ]
+    assert [name for name, *_ in merged] == ["stdout"]
+    assert [current for *_, current in whole] == [None, "page"]
+
+
+@pytest.mark.statement("GU-12")
+def test_the_owner_downloads_what_is_shown_as_it_was_written(browse: Any) -> None:
+    async def play(visitor: Visitor) -> tuple[int, str, str]:
+        async with visitor.client.get("/jobs/1/output/file?task=2&stream=stderr") as response:
+            return response.status, response.headers.get("Content-Disposition", ""), await response.text()
+
+    written = "<b>one</b>\x07\n\x1b[1mtwo\x1b[0m\r\n"
+    assert browse(play) == (200, 'attachment; filename="job1.2.stderr.txt"', written)
+    status, kind, text = browse(play, BOB)
+    assert (status, kind) == (404, "") and "belongs to &#34;alice&#34;" in text and "two" not in text
 
 
 @pytest.mark.statement("GU-12")

@@ -60,7 +60,7 @@ def test_counts_of_tabs_stay_when_a_tab_is_selected(followed: Followed, browse: 
     some_jobs(followed)
     for address in ("/jobs", "/jobs?state=held"):
         tabs = [text_of(tab) for tab in browse(page(address)).findall(".//nav[@class='tabs']/a")]
-        assert tabs == ["Active 16", "Running 12", "Waiting 3", "Held 1", "Error 0", "Suspended 0", "Finished 0"]
+        assert tabs == ["Active 16", "Running 12", "Waiting 3", "Held 1", "Error 0", "Suspended 0", "Finished 0", "Failed 0"]
 
 
 @pytest.mark.statement("GU-12")
