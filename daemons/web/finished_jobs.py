@@ -57,7 +57,7 @@ class FinishedTask(NamedTuple):
         return f"{self.queue}@{self.host}" if self.queue else self.host
 
 
-class JobEnd(NamedTuple):
+class ListedEnd(NamedTuple):
     """The end of a job in a list. `wallclock`: s from the first start to the last end; `slot_seconds`: the sum of wallclock ×
     slots of the tasks; `cpu`: s; `maxvmem`, `requested_memory`: bytes, of the task with the largest peak.
 
@@ -149,7 +149,7 @@ def _last_attempts(records: list[AccountingRecord]) -> list[FinishedTask]:
     return sorted(tasks, key=lambda each: (each.is_good, each.id))
 
 
-async def job_ends(shared: Web, caller: Caller, numbers: Sequence[int]) -> dict[int, JobEnd]:
+async def job_ends(shared: Web, caller: Caller, numbers: Sequence[int]) -> dict[int, ListedEnd]:
     """The ends of jobs that have records, by their numbers. Raises NoQmasterError."""
     by_job: defaultdict[int, list[AccountingRecord]] = defaultdict(list)
     for record in await _records(shared, caller, numbers):
@@ -157,13 +157,13 @@ async def job_ends(shared: Web, caller: Caller, numbers: Sequence[int]) -> dict[
     return {number: job_end(tasks) for number, records in by_job.items() if (tasks := _last_attempts(records))}
 
 
-def job_end(tasks: Sequence[FinishedTask]) -> JobEnd:
+def job_end(tasks: Sequence[FinishedTask]) -> ListedEnd:
     """The end of a job with at least one task that ran."""
     first, largest = tasks[0], max(tasks, key=lambda task: task.maxvmem)
     failed_count, only = sum(not task.is_good for task in tasks), len(tasks) == 1
     result = f"{failed_count} of {len(tasks)} tasks failed" if failed_count else f"{len(tasks)} tasks succeeded"
     starts = [task.start_time for task in tasks if task.start_time]
-    return JobEnd(
+    return ListedEnd(
         outcome=first.outcome if only else result,
         exit_status=str(first.exit_status) if only else "",
         failed_text=f"failed {first.failed}: {first.failed_text}" if only and first.failed else "",

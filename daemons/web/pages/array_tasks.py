@@ -42,14 +42,14 @@ _STATES = {
 _SEVERITY = {state: at for at, state in enumerate(_STATES)}
 
 
-class TaskState(NamedTuple):
+class ArrayTaskState(NamedTuple):
     """`state`: a name of `_STATES`; `text`: further facts, "" for none."""
 
     state: str
     text: str = ""
 
 
-class Cell(NamedTuple):
+class GridCell(NamedTuple):
     """A cell of the grid: its `tone` of style.css, its `title` and the `address` of the task or of the range."""
 
     tone: str
@@ -57,7 +57,7 @@ class Cell(NamedTuple):
     address: str
 
 
-_UNSTARTED = TaskState("did not run")
+_UNSTARTED = ArrayTaskState("did not run")
 
 
 async def array_tasks(visit: Visit) -> Data:
@@ -91,7 +91,7 @@ def _array(visit: Visit) -> tuple[int, Job | FinishedJob | None]:
     return int(text), job
 
 
-def _ids(visit: Visit, number: int, states: dict[int, TaskState]) -> list[int]:
+def _ids(visit: Visit, number: int, states: dict[int, ArrayTaskState]) -> list[int]:
     """The tasks of an array as submitted; of one that the state no longer has those with records. Raises NotFoundError."""
     state = visit.shared.mirror.state
     if number in state.jobs:
@@ -103,20 +103,20 @@ def _ids(visit: Visit, number: int, states: dict[int, TaskState]) -> list[int]:
     return known
 
 
-def _unfinished(visit: Visit, number: int) -> dict[int, TaskState]:
+def _unfinished(visit: Visit, number: int) -> dict[int, ArrayTaskState]:
     if number not in visit.shared.mirror.state.jobs:
         return {}
     found, now = {}, visit.shared.mirror.now
     for row in visit.shared.jobs.of_job(number):
         text = f"{duration(now - row.time)} on {', '.join(row.places[:3])}" if row.places else ""
-        found.update(dict.fromkeys(Ranges.parse(row.tasks), TaskState(group_of(row.state), text)))
+        found.update(dict.fromkeys(Ranges.parse(row.tasks), ArrayTaskState(group_of(row.state), text)))
     return found
 
 
-async def _ends(visit: Visit, number: int) -> dict[int, TaskState]:
+async def _ends(visit: Visit, number: int) -> dict[int, ArrayTaskState]:
     """The last end of each task that has a record. Raises NoQmasterError."""
     body: dict[str, Any] = {"job": str(number), "master_only": True, "group_by": _GROUPED}
-    last: dict[int, tuple[float, TaskState]] = {}
+    last: dict[int, tuple[float, ArrayTaskState]] = {}
     for _ in range(_MAX_PAGES):
         answer = await visit.shared.ask("accounting", body, visit.caller)
         data: Any = answer.data or {}
@@ -129,10 +129,10 @@ async def _ends(visit: Visit, number: int) -> dict[int, TaskState]:
     return {task: state for task, (_, state) in last.items()}
 
 
-def _ended(failed: int, exit_status: int, wallclock: float) -> TaskState:
+def _ended(failed: int, exit_status: int, wallclock: float) -> ArrayTaskState:
     if failed or exit_status:
-        return TaskState("failed", f"{result_text(failed, exit_status)}, run time {duration(wallclock)}")
-    return TaskState("finished", f"{exit_text(0)}, run time {duration(wallclock)}")
+        return ArrayTaskState("failed", f"{result_text(failed, exit_status)}, run time {duration(wallclock)}")
+    return ArrayTaskState("finished", f"{exit_text(0)}, run time {duration(wallclock)}")
 
 
 def _per_cell(count: int) -> int:
@@ -143,23 +143,23 @@ def _per_cell(count: int) -> int:
     return size
 
 
-def _cells(number: int, ids: Sequence[int], states: dict[int, TaskState]) -> list[Cell]:
+def _cells(number: int, ids: Sequence[int], states: dict[int, ArrayTaskState]) -> list[GridCell]:
     size = _per_cell(len(ids))
     if size == 1:
         return [_cell(number, each, states.get(each, _UNSTARTED)) for each in ids]
     return [_range_cell(number, ids[begin : begin + size], states) for begin in range(0, len(ids), size)]
 
 
-def _cell(number: int, task: int, state: TaskState) -> Cell:
+def _cell(number: int, task: int, state: ArrayTaskState) -> GridCell:
     title = f"task {task}: {state.state}" + (f", {state.text}" if state.text else "")
-    return Cell(_STATES[state.state], title, f"/jobs/{number}?task={task}")
+    return GridCell(_STATES[state.state], title, f"/jobs/{number}?task={task}")
 
 
-def _range_cell(number: int, ids: Sequence[int], states: dict[int, TaskState]) -> Cell:
+def _range_cell(number: int, ids: Sequence[int], states: dict[int, ArrayTaskState]) -> GridCell:
     counts = Counter(states.get(each, _UNSTARTED).state for each in ids)
     present = sorted(counts, key=_SEVERITY.__getitem__)
     title = f"tasks {ids[0]}-{ids[-1]}: {', '.join(f'{counts[state]:,} {state}' for state in present)}"
-    return Cell(_STATES[present[0]], title, link(f"/jobs/{number}/tasks", **{"from": ids[0], "to": ids[-1]}))
+    return GridCell(_STATES[present[0]], title, link(f"/jobs/{number}/tasks", **{"from": ids[0], "to": ids[-1]}))
 
 
 # --- resubmission of the failed tasks ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web import finished_jobs
-from daemons.web.finished_jobs import FinishedTask, JobEnd
+from daemons.web.finished_jobs import FinishedTask, ListedEnd
 from daemons.web.job_rows import JobRow
 from daemons.web.pages import job_output
 from daemons.web.pages.formats import iso_time
@@ -26,12 +26,12 @@ ENDED_COLUMNS = (
 """The columns of a file of ended jobs."""
 
 
-def ended_csv(rows: Sequence[JobRow], ends: Mapping[int, JobEnd]) -> list[tuple[Any, ...]]:
+def ended_csv(rows: Sequence[JobRow], ends: Mapping[int, ListedEnd]) -> list[tuple[Any, ...]]:
     """The rows of a file of ended jobs; empty cells for a job of which no task ran."""
     return [(row.id, row.name, row.owner, *_end_cells(row, ends.get(row.id)), iso_time(row.end_time)) for row in rows]
 
 
-def _end_cells(row: JobRow, end: JobEnd | None) -> tuple[Any, ...]:
+def _end_cells(row: JobRow, end: ListedEnd | None) -> tuple[Any, ...]:
     if end is None:
         return ("failed" if row.failed else "finished", *[""] * 8)
     efficiency = round(end.cpu / end.slot_seconds, 2) if end.slot_seconds else ""
@@ -66,7 +66,7 @@ async def ended_tasks(visit: Visit, number: int) -> list[FinishedTask]:
         return []
 
 
-async def job_ends(visit: Visit, numbers: Sequence[int]) -> dict[int, JobEnd]:
+async def job_ends(visit: Visit, numbers: Sequence[int]) -> dict[int, ListedEnd]:
     """The ends of jobs, by job number; empty while the qmaster is unreachable."""
     try:
         return await finished_jobs.job_ends(visit.shared, visit.caller, numbers)

@@ -22,7 +22,7 @@ _PLACED = re.compile(r"attempt (\d+), ([^,]*)")
 _SUSPENSION = re.compile(r"(suspended|resumed) \(([^)]*)\)")
 
 
-class Step(NamedTuple):
+class JobStep(NamedTuple):
     """`time`: epoch s; `text`: a sentence; `tone`: of style.css; `after_s`: since the step before, None for the first."""
 
     time: float
@@ -31,9 +31,9 @@ class Step(NamedTuple):
     after_s: float | None
 
 
-def steps_of(log: Iterable[Line], task: int) -> list[Step]:
+def steps_of(log: Iterable[Line], task: int) -> list[JobStep]:
     """The steps of a task, in order: those of the whole job, and those of the task. `task`: 0 for the whole job alone."""
-    found: list[Step] = []
+    found: list[JobStep] = []
     last_place = ""
     for time, number, event, cause in log:
         sentence = _SENTENCES.get(str(event))
@@ -45,7 +45,7 @@ def steps_of(log: Iterable[Line], task: int) -> list[Step]:
             verb = "Placed on" if not last_place else "Placed again on" if place == last_place else "Moved to"
             text, last_place = f"{verb} {place}", place
         at = float(str(time))
-        found.append(Step(at, text, tone, at - found[-1].time if found else None))
+        found.append(JobStep(at, text, tone, at - found[-1].time if found else None))
     return found
 
 

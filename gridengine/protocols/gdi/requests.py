@@ -140,15 +140,6 @@ class ResubmitJobs(RequestBody):
     tasks: TaskNumbers = ""
 
 
-class VerifiedCopy(RequestBody):
-    """`submit_request`: a copy of a job of `owner` changed by the server's verifier, `tasks` as in `ResubmitJobs`. Made by the
-    qmaster, never on the wire."""
-
-    submit_request: Submit
-    owner: Caller
-    tasks: TaskNumbers = ""
-
-
 class Reserve(RequestBody, ReservationRequest):
     """`reserve` (qrsub): an advance reservation as its options say. Times: epoch s; `duration`: s; 0 if not given.
 

@@ -63,7 +63,10 @@ def test_the_owner_sees_lines_as_they_are_written(web_cell: DemoCell, visits: Vi
     shown = page.get_by_role("region", name="stdout")
     expect(shown).to_contain_text("line 1 <b>")
     expect(page.locator("#output")).to_contain_text(f"{place}/talks.o{job}")
+    page.get_by_role("link", name="stderr").click()
     expect(page.get_by_role("region", name="stderr")).to_contain_text("red␇")
+    page.get_by_role("link", name="stdout").click()
+    expect(shown).to_contain_text("line 1 <b>")
     first = shown.inner_text().count("line")
     page.evaluate("document.querySelector('#output pre').same = true")
     expect(shown).to_contain_text(f"line {first + 4} ")  # without a reload
@@ -82,7 +85,7 @@ def test_the_owner_sees_lines_as_they_are_written(web_cell: DemoCell, visits: Vi
     go(page, f"/jobs/{job}")  # the host still knows where the task wrote
     expect(page.get_by_role("region", name="stdout")).to_contain_text("line 1 <b>")
     assert serious_findings(page) == []
-    go(phone, f"/jobs/{job}")
+    go(phone, f"/jobs/{job}?stream=stderr")
     expect(phone.get_by_role("region", name="stderr")).to_contain_text("red")
     assert overhang(phone) == []
     page.get_by_role("button", name="Resubmit").click()

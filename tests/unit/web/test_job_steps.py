@@ -60,7 +60,7 @@ def test_errors_and_deletions_have_their_reason() -> None:
     ]
 
 
-def test_the_page_of_a_job_tells_what_became_of_it(followed: Followed, browse: Any) -> None:
+def test_the_page_of_a_job_has_its_time_line(followed: Followed, browse: Any) -> None:
     cell = followed.cell
     job = cell.submit(name="sim")
     cell.cycle()

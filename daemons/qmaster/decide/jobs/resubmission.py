@@ -16,12 +16,22 @@ from daemons.qmaster.decide.jobs.submission import accept_job, make_job, next_jo
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
 from gridengine.errors import InvalidValueError
-from gridengine.protocols.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
+from gridengine.protocols.gdi.bounds import TaskNumbers
+from gridengine.protocols.gdi.requests import Caller, RequestBody, ResubmitJobs, Submit
 from gridengine.state.jobs import KEPT_JOBS, Job
 from gridengine.state.state import State
 from gridengine.values.ranges import Ranges
 
 EXIT_NOT_COPIED = 4
+
+
+class VerifiedCopy(RequestBody):
+    """`submit_request`: a copy of a job of `owner` changed by the server's verifier. `tasks`: as in `ResubmitJobs`. Never on
+    the wire."""
+
+    submit_request: Submit
+    owner: Caller
+    tasks: TaskNumbers = ""
 
 
 def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: World) -> Decision:

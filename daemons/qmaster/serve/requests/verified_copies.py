@@ -12,13 +12,13 @@ import msgspec
 
 from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.jobs.job_request import with_payload
-from daemons.qmaster.decide.jobs.resubmission import EXIT_NOT_COPIED, owner_of, requested_copy
+from daemons.qmaster.decide.jobs.resubmission import EXIT_NOT_COPIED, VerifiedCopy, owner_of, requested_copy
 from daemons.qmaster.decide.jobs.submission import next_job_id
 from daemons.qmaster.decision import Receipt
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.requests.jsv import ServerVerifier
-from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
+from gridengine.protocols.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs
 
 #: carries out a changing request
 CarryOut = Callable[[str, RequestBody, Caller, Receipt | None], Awaitable[Answer]]
