@@ -31,7 +31,7 @@ GROUPS: dict[str, Callable[[str], bool]] = {
     "finished": lambda state_codes: state_codes == "z",
 }
 ENDED = ("finished", "failed")
-"""The groups of ended jobs: all of them, and those that failed."""
+"""The groups of ended jobs: all jobs, and failed jobs."""
 STATES = (*GROUPS, "failed")
 """The names of all tabs. A row that failed is in `finished`, too: its state codes are the same."""
 

@@ -1,7 +1,7 @@
 """The tasks of an array as a grid: a cell for each task, or for each range of a large array, in the colour of its state; and the
 resubmission of the failed tasks.
 
-Owns the cells. The states of unfinished tasks are those of the list of jobs; the ends of the others are in the accounting
+Owns the cells. The states of unfinished tasks come from the list of jobs, the ends of finished tasks from the accounting
 records. Called by the page of a job, which loads the grid after itself. Source: GU-12, AC-1; adr/0285.
 """
 
@@ -92,7 +92,7 @@ def _array(visit: Visit) -> tuple[int, Job | FinishedJob | None]:
 
 
 def _ids(visit: Visit, number: int, states: dict[int, ArrayTaskState]) -> list[int]:
-    """The tasks of an array as submitted; of one that the state no longer has those with records. Raises NotFoundError."""
+    """The tasks of an array as submitted; the tasks with records if the state no longer has the job. Raises NotFoundError."""
     state = visit.shared.mirror.state
     if number in state.jobs:
         return list(state.jobs[number].array or ())

@@ -52,8 +52,9 @@ class Failure(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """`counts`: (owner, host, queue, result) -> number of failed tasks. `latest`: the last ones, the newest first; `more`:
-    whether there are others; `all_searched`: whether the search reached the first record of the cell; `fault`: of the search."""
+    """`counts`: (owner, host, queue, result) -> number of failed tasks. `latest`: the last failures, the newest first; `more`:
+    whether there are further failures; `all_searched`: whether the search reached the first record of the cell;
+    `fault`: of the search."""
 
     counts: Counter[tuple[str, str, str, str]]
     latest: list[Failure]

@@ -70,8 +70,8 @@ async def output_file(request: web.Request) -> web.Response:
 def output_of_job(visit: Visit, number: int, task: str) -> Data | None:
     """The data on output for the page of a job; None while no task runs. `task`: the task in the address, "" for none.
 
-    The data has `owner`: the owner if the visitor is another user, else ""; `tabs`: of the streams; of the one in the address
-    (`stream`): `address` of its page, and `file`: of the download.
+    The data has `owner`: the owner if the visitor is another user, else ""; `tabs`: of the streams; `stream`: of the
+    address, with the `address` of its page and the `file` of its download.
     """
     job = visit.shared.mirror.state.jobs[number]
     running = sorted(each.id for each in job.placed if each.status == "running")

@@ -1,7 +1,7 @@
-"""What became of a job, in plain words: submitted, placed, started, suspended, moved, ended; from its event log.
+"""The time line of a job in plain words: submitted, placed, started, suspended, moved, ended; from its event log.
 
-Owns the sentences and the choice of the events: commands to hosts, usage and slave tasks are in the event log alone. Pure. The
-causes are those of `daemons.qmaster.notifications.job_history`. Called by the page of a job. Source: adr/0107.
+Owns the sentences and the choice of the events: commands to hosts, usage and slave tasks are in the event log alone. Pure.
+`daemons.qmaster.notifications.job_history` writes the causes. Called by the page of a job. Source: adr/0107.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class JobStep(NamedTuple):
 
 
 def steps_of(log: Iterable[Line], task: int) -> list[JobStep]:
-    """The steps of a task, in order: those of the whole job, and those of the task. `task`: 0 for the whole job alone."""
+    """The steps of a task and of its job, in order. `task`: 0 for the steps of the job alone."""
     found: list[JobStep] = []
     last_place = ""
     for time, number, event, cause in log:
@@ -50,7 +50,7 @@ def steps_of(log: Iterable[Line], task: int) -> list[JobStep]:
 
 
 def _with_cause(text: str, tone: str = "off") -> Callable[[str], tuple[str, str]]:
-    """The text, and who caused it."""
+    """The text, with the user who caused the event."""
 
     def sentence(cause: str) -> tuple[str, str]:
         by = _BY.search(cause)

@@ -131,7 +131,7 @@ class AlterJobs(RequestBody):
 class ResubmitJobs(RequestBody):
     """`resubmit_jobs` (qresub): copies of the jobs `targets`; `ended`: also of recently ended jobs. `holds`: as in `Submit`.
 
-    `tasks`: ranges; the copy of an array has only these of its tasks, with their numbers. "" for all.
+    `tasks`: ranges of tasks for the copy of an array, under their numbers; "" for all tasks.
     """
 
     targets: FewestTargets

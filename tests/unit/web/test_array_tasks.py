@@ -1,4 +1,4 @@
-"""The grid of the tasks of an array, and the resubmission of those that failed."""
+"""The grid of the tasks of an array, and the resubmission of the failed tasks."""
 
 from __future__ import annotations
 

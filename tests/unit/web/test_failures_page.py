@@ -23,7 +23,7 @@ def _run(followed: Followed, user: str, **end: Any) -> int:
 
 @pytest.fixture
 def jobs(followed: Followed) -> list[int]:
-    """Failed jobs, and one that succeeded: a failure of two days ago, then today's, in order."""
+    """Failed jobs and a successful job: a failure of two days ago, then today's, in order."""
     first = _run(followed, "alice", exit_status=1)
     accounted, old = followed.cell.master.spool.accounted, first + 900
     days_ago = {"job_number": str(old), "end_time": str(followed.cell.now - 2 * 86_400)}

@@ -1,4 +1,4 @@
-"""What became of a job, in plain words, from the lines of its event log."""
+"""The time line of a job in plain words, from the lines of its event log."""
 
 from __future__ import annotations
 

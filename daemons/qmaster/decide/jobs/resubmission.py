@@ -1,7 +1,7 @@
 """Resubmission: copies of jobs (qresub; statement SO-45).
 
 Owns the rules: owners copy their own jobs, managers all jobs; a copy has everything of the original, script and environment
-included, except its number, its holds and its past. A copy of an array may have only some of its tasks (adr/0285). Source:
+included, except its number, its holds and its past. A copy of an array may have a part of the tasks (adr/0285). Source:
 sge_submit(1) qresub; O for texts and exit codes.
 """
 
@@ -76,8 +76,8 @@ def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: Worl
 
 
 def _with_tasks(job: Job, tasks: str) -> Job:
-    """The job with only these of its tasks, "" for all. `array` stays, so tasks still see the first and the last number of the
-    original. Raises RefusedError."""
+    """The job with the given tasks alone, "" for all tasks. `array` stays, so tasks still see the first and
+    the last number of the original. Raises RefusedError."""
     if not tasks:
         return job
     try:
