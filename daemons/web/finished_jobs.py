@@ -61,6 +61,7 @@ class ListedEnd(NamedTuple):
     """The end of a job in a list. `wallclock`: s from the first start to the last end; `slot_seconds`: the sum of wallclock ×
     slots of the tasks; `cpu`: s; `maxvmem`, `requested_memory`: bytes, of the task with the largest peak.
 
+    `outcome`: a text; `instances`: the queue instances of its tasks.
     `exit_status`, `failed_text`: as texts, "" for an array of several tasks.
     """
 

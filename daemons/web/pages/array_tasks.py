@@ -106,7 +106,8 @@ def _ids(visit: Visit, number: int, states: dict[int, ArrayTaskState]) -> list[i
 def _unfinished(visit: Visit, number: int) -> dict[int, ArrayTaskState]:
     if number not in visit.shared.mirror.state.jobs:
         return {}
-    found, now = {}, visit.shared.mirror.now
+    found: dict[int, ArrayTaskState] = {}
+    now = visit.shared.mirror.now
     for row in visit.shared.jobs.of_job(number):
         text = f"{duration(now - row.time)} on {', '.join(row.places[:3])}" if row.places else ""
         found.update(dict.fromkeys(Ranges.parse(row.tasks), ArrayTaskState(group_of(row.state), text)))

@@ -33,8 +33,8 @@ _COUNTS = (("By user", "owner"), ("By host", "host"), ("By cluster queue", "queu
 
 
 class Failure(NamedTuple):
-    """A failed task: the number of its `job` and of the `task`, 0 for a job that is not an array. `end_time`: epoch s;
-    `wallclock`: s; `result`: a text."""
+    """A failed task: the number of its `job` and of the `task`, 0 for a job that is not an array; `name`, `owner` of the job;
+    `host` and cluster `queue` where it ran. `end_time`: epoch s; `wallclock`: s; `result`: a text."""
 
     job: int
     task: int

@@ -64,7 +64,7 @@ def rows_of_page(visit: Visit, rows: Sequence[T], size: int) -> tuple[Sequence[T
 
 
 class CsvTable(NamedTuple):
-    """The content of a file `name`.csv: names of columns, and the rows."""
+    """The content of a file `name`.csv: the names of its `columns`, and its `rows`."""
 
     name: str
     columns: Sequence[str]
