@@ -14,7 +14,7 @@ from aiohttp import web
 
 from daemons.web.finished_jobs import FinishedRecord
 from daemons.web.pages.formats import link, on_hosts, printable_output
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, problem, visit_of, with_error_pages
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, visit_of, with_error_pages
 
 STREAMS = ("stdout", "stderr")
 
@@ -57,11 +57,11 @@ async def job_output(visit: Visit) -> Data:
 
 
 async def output_file(request: web.Request) -> web.Response:
-    """The end of a stream as a file, as the program wrote it."""
+    """The end of a stream as a file, as the program wrote it; the page with the reason if it is not available."""
     visit = visit_of(request)
     data = await job_output(visit)
     if data["refusal"]:
-        return problem(visit, 404, "There is no file.", data["refusal"])
+        raise web.HTTPSeeOther(data["tab"].replace("/output/file", "/output", 1))
     name = f"job{data['number']}.{data['task']}.{data['stream']}.txt"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return web.Response(text=data["tail"]["text"], content_type="text/plain", headers=headers)

@@ -78,7 +78,7 @@ def test_the_owner_downloads_what_is_shown_as_it_was_written(browse: Any) -> Non
     written = "<b>one</b>\x07\n\x1b[1mtwo\x1b[0m\r\n"
     assert browse(play) == (200, 'attachment; filename="job1.2.stderr.txt"', written)
     status, kind, text = browse(play, BOB)
-    assert (status, kind) == (404, "") and "belongs to &#34;alice&#34;" in text and "two" not in text
+    assert (status, kind) == (200, "") and "belongs to &#34;alice&#34;" in text and "two" not in text
 
 
 @pytest.mark.statement("GU-12")
