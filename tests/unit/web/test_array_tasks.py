@@ -76,7 +76,7 @@ def test_the_failed_tasks_are_submitted_again_after_a_question(array: int, follo
 
 
 @pytest.mark.statement("SO-45")
-def test_others_do_not_resubmit_the_tasks(array: int, followed: Followed, browse: Any) -> None:
+def test_other_users_do_not_resubmit_the_tasks(array: int, followed: Followed, browse: Any) -> None:
     page = browse(lambda visitor: visitor.get(f"/jobs/{array}/tasks"), BOB)
     assert "neither the owner of the job (alice) nor an operator" in text_of(page)
     assert browse(lambda visitor: visitor.post(f"/jobs/{array}/tasks"), BOB) == [
