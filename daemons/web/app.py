@@ -57,8 +57,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
         alarms, jobs, array_tasks, altering, hosts, instances, submitting, reservations, complexes, configuration, policies,
-        history,
-        accounting,
+        history, accounting,
     )
     for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)

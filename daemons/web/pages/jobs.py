@@ -256,7 +256,7 @@ def _plain(target: str) -> str:
 
 
 PAGES = [
-    Page("/jobs", "jobs.html", job_list, affects_jobs, jobs_csv),
+    Page("/jobs", "jobs.html", job_list, affects_jobs, csv=jobs_csv),
     Page("/jobs/{job}", "job.html", job_details, affects_jobs),
     *job_output.PAGES,
 ]
