@@ -22,8 +22,9 @@ TEXT = "Step 1\nstep 2 " + 200 * "long " + "\nlast\n"
 
 
 @pytest.fixture
-def output(tmp_path: Any) -> Iterator[Any]:
-    """A running job 1 with an output: `address` of the server, `link` with the `tail`."""
+def output(visits: Visits, tmp_path: Any) -> Iterator[Any]:
+    """A running job 1 with an output: `address` of the server, which ends after the pages that show it, `link` with the
+    `tail`."""
     cell = Cell(tmp_path / "cell")
     cell.submit(name="talks")
     cell.cycle()
@@ -38,6 +39,7 @@ def output(tmp_path: Any) -> Iterator[Any]:
     serving = Serving(make)
     served.address = serving.start()
     yield served
+    visits.close()
     serving.stop()
 
 
