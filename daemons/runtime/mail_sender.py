@@ -73,6 +73,8 @@ class MailSender:
             except (OSError, InvalidValueError, NameServiceError) as error:
                 reason = getattr(error, "strerror", None) or error
                 _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, reason)
+            except Exception:  # noqa: BLE001 - one message must not end the sender
+                _log.exception('mail "%s" to %s was not sent', mail.subject, recipient)
             finally:
                 queue.task_done()
                 if self._dropped and all(each.empty() for each in self._queues):
@@ -103,7 +105,7 @@ class MailSender:
         )
         try:
             async with asyncio.timeout(self._timeout_s):
-                await process.communicate(mail.body.encode())
+                await process.communicate(mail.body.encode(errors="replace"))
         except TimeoutError:
             raise OSError(f"{path} did not end within {self._timeout_s:g} s") from None
         finally:

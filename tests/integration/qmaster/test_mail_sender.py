@@ -97,6 +97,15 @@ def test_subject_recipient_and_body(mailer: Path, place: Path) -> None:
     assert (place / "log").read_text() == "-s|Job 1 ($(touch x); `id` ) Started|a@b|body\n of it\n"
 
 
+def test_a_message_that_cannot_be_encoded_or_sent_does_not_end_the_sender(
+    mailer: Path, place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(str(mailer), Mail(("a",), "s", "name \udcff\n"), Mail(("a",), "s", "next\n"))
+    assert (place / "log").read_text() == "-s|s|a|name ?\n-s|s|a|next\n"
+    send("/a\0path", Mail(("a",), "first", ""), Mail(("a",), "second", ""))
+    assert [record.args[0] for record in caplog.records] == ["first", "second"]  # type: ignore[index]
+
+
 @pytest.mark.statement("MA-2")
 def test_each_recipient_gets_one_and_bad_ones_are_named(
     mailer: Path, place: Path, caplog: pytest.LogCaptureFixture
