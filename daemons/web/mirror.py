@@ -113,7 +113,7 @@ class StateMirror:
 
 async def follow(mirror: StateMirror, client: QmasterClient, own: LocalCaller) -> None:
     """Keep a mirror up to date until cancelled. `own`: the identity of this daemon."""
-    logged = LogOnce()
+    logged, failures = LogOnce(), LogOnce()
     while True:
         try:
             async for line in _lines(client, own):
@@ -122,6 +122,10 @@ async def follow(mirror: StateMirror, client: QmasterClient, own: LocalCaller) -
             reason = "the qmaster ended the stream"
         except (NoQmasterError, ConnectionError, aiohttp.ClientError, TimeoutError) as error:
             reason = str(error) or "the qmaster is silent"
+        except Exception as error:  # noqa: BLE001 - after a bug in a follower, pages must not show an old state as live
+            reason = f"{type(error).__name__}: {error}"
+            if failures.is_new(reason):
+                _log.exception("the mirror failed")
         mirror.mark_disconnected()
         if logged.is_new(reason):
             _log.warning("the mirror is disconnected: %s", reason)

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aiohttp import web
@@ -14,6 +14,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from msgspec import Raw, structs
 
 from daemons.qmaster.serve.streams import mirrors as qmasters
+from daemons.runtime.qmaster_client import LocalCaller, QmasterClient
+from daemons.web.mirror import MirroredChange, StateMirror, follow
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.protocols.mirroring import decode_line
 from tests.harness import Cell
@@ -150,3 +152,36 @@ def test_daemons_alone_may_mirror_the_state(followed: Followed, caller: Caller, 
             return await response.content.readuntil(b'"') + await response.content.read(20)
 
     assert first in asyncio.run(play()).decode()
+
+
+def test_a_bug_in_a_follower_is_logged_and_the_mirror_connects_again(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("daemons.web.mirror._PAUSE_S", 0.01)
+    mirror, failures = StateMirror(), iter([KeyError("a bug"), None])
+
+    def fail_once(_: MirroredChange) -> None:
+        if fault := next(failures, None):
+            assert mirror.connected
+            raise fault
+
+    mirror.followers.append(fail_once)
+
+    async def play() -> None:
+        app = web.Application()
+        app.router.add_post("/v1/mirror", partial(followed.mirrors.stream, body=b"", caller=ROOT))
+        async with TestClient(TestServer(app)) as client:
+
+            class Connection:
+                async def post(self, path: str, body: bytes, caller: LocalCaller) -> Any:
+                    return await client.post(path, data=body)
+
+            task = asyncio.create_task(follow(mirror, cast("QmasterClient", Connection()), LocalCaller("root", 0, "root", 0)))
+            async with asyncio.timeout(60):
+                while not (mirror.connected and "KeyError" in caplog.text):
+                    await asyncio.sleep(0.01)
+            assert not task.done()
+            task.cancel()
+
+    asyncio.run(play())
+    assert [record.levelname for record in caplog.records if record.name == "daemons.web.mirror"] == ["ERROR", "WARNING"]
