@@ -33,6 +33,8 @@ from daemons.web.app import build_app
 from daemons.web.mirror import StateMirror, follow
 from daemons.web.settings import WebSettings
 from daemons.web.shared import Web
+from daemons.web.trends.sampler import TrendSampler
+from daemons.web.trends.trend_store import TrendStore
 from gridengine.errors import plain_fault
 
 _SHUTDOWN_S = 1.0
@@ -43,7 +45,7 @@ MAX_CONNECTIONS_PER_PEER = 512
 class WebServer:
     """The web server of one cell, on the running event loop. `host`: unique name of this host, which authenticates its users.
 
-    `tls`: None for HTTP; `directory`: for the files of sessions and alarms.
+    `tls`: None for HTTP; `directory`: for the files of sessions, alarms and trends.
     """
 
     def __init__(
@@ -59,8 +61,9 @@ class WebServer:
         self._client = QmasterClient(cell, host, credentials)
         self._mirror = StateMirror()
         alarms = AlarmBook(directory / "alarms.json", settings.alarms.hold_s)
-        shared = Web(cell, self._mirror, self._client, tzlocal(), alarms)
+        shared = Web(cell, self._mirror, self._client, tzlocal(), alarms, TrendStore(directory / "trends.db"))
         self._watch = AlarmWatch(shared, settings.alarms, settings.certificate)
+        self._sampler = TrendSampler(shared)
         app = build_app(shared)
         logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)
         guard = Guard(logins, frozenset(settings.names), settings.tls)
@@ -81,10 +84,12 @@ class WebServer:
         self._listener = serve_app(self._limiter, pages, self._runner.server, MAX_CONNECTIONS_PER_PEER, self._tls)
         self._links.open(links)
         self._watch.start()
+        self._sampler.start()
 
     async def stop(self) -> None:
         """End all connections."""
         await self._watch.stop()
+        await self._sampler.stop()
         await self._links.close()
         if self._listener is not None:
             self._listener.close()

@@ -23,6 +23,7 @@ from daemons.web.job_rows import JobRows
 from daemons.web.manual_states import ManualStates
 from daemons.web.metric_families import EndCounts
 from daemons.web.mirror import StateMirror
+from daemons.web.trends.trend_store import TrendStore
 from daemons.web.usage_history import UsageHistory
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.reading import decode_body
@@ -63,14 +64,21 @@ class Web:
     """`client`: the connection to the qmaster. `zone`: the time zone of users and calendars.
 
     `jobs`: the rows of all jobs, shared by all visitors; `manual_states`: users who disabled or suspended queue instances;
-    `usage`: usage of running tasks over time; `end_counts`: number of finished tasks by code; `alarms`: all alarms.
+    `usage`: usage of running tasks over time; `end_counts`: number of finished tasks by code; `alarms`: all alarms; `trends`: the
+    cell over time.
     """
 
     def __init__(
-        self, cell: Cell, mirror: StateMirror, client: QmasterClient, zone: tzinfo, alarms: AlarmBook | None = None
+        self,
+        cell: Cell,
+        mirror: StateMirror,
+        client: QmasterClient,
+        zone: tzinfo,
+        alarms: AlarmBook | None = None,
+        trends: TrendStore | None = None,
     ) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
-        self.alarms = alarms or AlarmBook()
+        self.alarms, self.trends = alarms or AlarmBook(), trends or TrendStore()
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
         self.manual_states, self.usage, self.end_counts = ManualStates(mirror), UsageHistory(mirror), EndCounts(mirror)

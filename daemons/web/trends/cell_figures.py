@@ -1,0 +1,113 @@
+"""Figures of the cell at one time: slots, tasks and load of the whole cell, of each host and of each cluster queue.
+
+Owns the meaning of each figure. A single pass over queue instances and hosts. Pure. Called by the sampler of trends, and by the
+map of hosts. Source: adr/0290.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from gridengine.errors import InvalidValueError
+from gridengine.placement.obstacles import state_obstacle
+from gridengine.placement.values import reported_value
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.hosts import Host
+from gridengine.state.state import State
+from gridengine.values.ranges import Ranges
+
+UNKNOWN = math.nan
+
+
+class SlotCounts:
+    """Slots of queue instances: `used`, `reserved` by started reservations and not used, `free`, `down`: of instances whose state
+    or host closes them, and `total`."""
+
+    __slots__ = ("down", "free", "reserved", "total", "used")
+
+    def __init__(self) -> None:
+        self.used = self.reserved = self.free = self.down = self.total = 0
+
+    def add(self, used: int, reserved: int, total: int, is_open: bool) -> None:
+        """Add the slots of an instance. Its slots that are neither used nor reserved are free, or down."""
+        rest = max(0, total - used - reserved)
+        self.used += used
+        self.reserved += reserved
+        self.total += total
+        if is_open:
+            self.free += rest
+        else:
+            self.down += rest
+
+
+class HostFigures(NamedTuple):
+    """`load`: load average by core; `memory`: used fraction; UNKNOWN without a report. `slots`: of its queue instances."""
+
+    load: float
+    memory: float
+    slots: SlotCounts
+
+
+class CellFigures(NamedTuple):
+    """`slots`: of all queue instances; `load`: mean by core of the reachable hosts; `hosts`, `queues`: by name."""
+
+    slots: SlotCounts
+    load: float
+    hosts: dict[str, HostFigures]
+    queues: dict[str, SlotCounts]
+
+
+def cell_figures(state: State) -> CellFigures:
+    """The figures of a state."""
+    whole, queues = SlotCounts(), {name: SlotCounts() for name in state.queues}
+    on_hosts = {name: SlotCounts() for name in exec_hosts(state)}
+    for name, instance in state.instances.items():
+        config = state.configs.get(name)
+        total = config.slots if config is not None else 0
+        used, is_open = state.slots_used(name), state_obstacle(state, instance) is None
+        in_reservations = state.reserved.slots_used(name)
+        reserved = max(0, state.slots_reserved(name) - in_reservations)
+        for counts in (whole, queues.setdefault(instance.queue, SlotCounts()), on_hosts.get(instance.host)):
+            if counts is not None:
+                counts.add(used, reserved, total, is_open)
+    readers = {name: _reader(state, name) for name in ("load_avg", "num_proc", "mem_used", "mem_total")}
+    hosts = {name: _host(state.hosts.get(name), readers, counts) for name, counts in on_hosts.items()}
+    loads = [each.load for each in hosts.values() if each.load == each.load]
+    return CellFigures(whole, sum(loads) / len(loads) if loads else UNKNOWN, hosts, queues)
+
+
+def exec_hosts(state: State) -> Iterator[str]:
+    """The names of the execution hosts."""
+    return (name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
+
+
+def _host(host: Host | None, readers: Mapping[str, Callable[[Host], float]], slots: SlotCounts) -> HostFigures:
+    if host is None or not host.up:
+        return HostFigures(UNKNOWN, UNKNOWN, slots)
+    load, cores, used, total = (read(host) for read in readers.values())
+    return HostFigures(load / cores if cores else UNKNOWN, used / total if total else UNKNOWN, slots)
+
+
+def _reader(state: State, name: str) -> Callable[[Host], float]:
+    """A function that reads a load value of a host as a number; UNKNOWN without a report."""
+    entry = state.complexes.get(name)
+    kind = entry.type if entry is not None else "DOUBLE"
+
+    def read(host: Host) -> float:
+        text = host.load.get(name)
+        value = reported_value(kind, text) if text is not None else None
+        return value if isinstance(value, float) else UNKNOWN
+
+    return read
+
+
+@lru_cache(4096)
+def task_count(tasks: str) -> int:
+    """The number of tasks in a row of a list: 3 for `3-5:1`, 1 for ""."""
+    try:
+        return len(Ranges.parse(tasks)) if tasks else 1
+    except InvalidValueError:
+        return 1
