@@ -34,6 +34,7 @@ from daemons.web.pages import (
     reservations,
     search,
     submitting,
+    trends,
 )
 from daemons.web.pages.page import Page, page_route
 from daemons.web.sending import compress_response
@@ -43,7 +44,7 @@ MAX_BODY = 2**24
 """Maximum bytes of a request body, such as a submission with its script."""
 
 PAGES: list[Page] = [
-    *overview.PAGES, *alarms.PAGES, *jobs.PAGES, *array_tasks.PAGES, *failures.PAGES, *reservations.PAGES,
+    *overview.PAGES, *trends.PAGES, *alarms.PAGES, *jobs.PAGES, *array_tasks.PAGES, *failures.PAGES, *reservations.PAGES,
     *instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES,
     *quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES,
 ]

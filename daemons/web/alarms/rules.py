@@ -104,6 +104,31 @@ def _queues_in_error(view: AlarmView, now: float, thresholds: Thresholds) -> Ite
             yield Alarm("queue_error", "warning", name, cause, step, f"qmod -c {name}", address)
 
 
+def _queues_ambiguous(view: AlarmView, now: float, thresholds: Thresholds) -> Iterator[Alarm]:
+    for name, attributes in view.state.ambiguous.items():
+        attribute, sources = attributes[0]
+        cause = f"The attribute {attribute} is ambiguous: {', '.join(sources)} set different values."
+        step = "Set the attribute for the host itself, or take the host out of a host group."
+        yield Alarm("queue_ambiguous", "warning", name, cause, step, f"qstat -explain c -q {name}", f"/instances/{part(name)}")
+
+
+def _queues_orphaned(view: AlarmView, now: float, thresholds: Thresholds) -> Iterator[Alarm]:
+    for name, instance in view.state.instances.items():
+        if instance.orphaned:
+            cause = "The cluster queue no longer has this host; tasks and reservations there continue."
+            step = "Wait for their end, or add the host to the cluster queue again."
+            yield Alarm("queue_orphaned", "info", name, cause, step, f"qstat -f -q {name}", f"/instances/{part(name)}")
+
+
+def _load_alarms(view: AlarmView, now: float, thresholds: Thresholds) -> Iterator[Alarm]:
+    for each in view.loads:
+        value = f"is {each.value}, at its threshold" if each.value else "is not reported, with the threshold"
+        cause = f"{each.name} {value} {each.threshold}: no further task starts there."
+        step = "Check the load of the host, or change load_thresholds of the queue."
+        address = f"/instances/{part(each.instance)}"
+        yield Alarm("load_alarm", "info", each.instance, cause, step, f"qstat -explain a -q {each.instance}", address)
+
+
 def _jobs_in_error(view: AlarmView, now: float, thresholds: Thresholds) -> Iterator[Alarm]:
     for number in dict.fromkeys(row.id for row in view.errors):
         job = view.state.jobs.get(number)
@@ -239,6 +264,9 @@ RULES: dict[str, AlarmRule] = {
     "mirror_behind": AlarmRule("Qmaster away", _mirror_behind, needs_state=False),
     "host_away": AlarmRule("Hosts away", _hosts_away),
     "queue_error": AlarmRule("Queue instances in error", _queues_in_error),
+    "queue_ambiguous": AlarmRule("Queue instances with an ambiguous configuration", _queues_ambiguous),
+    "queue_orphaned": AlarmRule("Orphaned queue instances", _queues_orphaned),
+    "load_alarm": AlarmRule("Load alarms", _load_alarms),
     "job_error": AlarmRule("Jobs in error", _jobs_in_error),
     "job_pending": AlarmRule("Jobs pending too long", _jobs_pending),
     "reservation": AlarmRule("Reservations with errors", _reservations),

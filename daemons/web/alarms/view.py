@@ -46,12 +46,22 @@ class LocalFacts(NamedTuple):
     missing_mailer: str = ""
 
 
+class LoadAlarm(NamedTuple):
+    """A queue `instance` in state a: a load value (`name`) has reached its `threshold`. `value`: "" if the host does not report
+    the value."""
+
+    instance: str
+    name: str
+    value: str
+    threshold: str
+
+
 class AlarmView(NamedTuple):
     """`state`: of the mirror; `state_time`: its time, epoch s; `ready`: the mirror has a state; `mirror_age_s`: seconds since the
     qmaster was heard, 0 while it is.
 
-    `errors`, `waiting`: rows of jobs in error, and of jobs that wait; `limits`: all limits of quotas with their usage; `local`:
-    facts of this host; `webhook`: the present failure of the webhook.
+    `errors`, `waiting`: rows of jobs in error, and of jobs that wait; `limits`: all limits of quotas with their usage; `loads`:
+    load alarms; `local`: facts of this host; `webhook`: the present failure of the webhook.
     """
 
     state: State
@@ -61,6 +71,7 @@ class AlarmView(NamedTuple):
     errors: Sequence[JobRow] = ()
     waiting: Sequence[JobRow] = ()
     limits: Sequence[QuotaUse] = ()
+    loads: Sequence[LoadAlarm] = ()
     local: LocalFacts = LocalFacts()
     webhook: LocalFault | None = None
 

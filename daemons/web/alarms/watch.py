@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -20,9 +21,10 @@ from daemons.runtime.mail_sender import MailSender
 from daemons.web.alarms.alarm_settings import AlarmSettings
 from daemons.web.alarms.book import AlarmBook, AlarmEntry
 from daemons.web.alarms.facts import gather_facts
+from daemons.web.alarms.load_alarms import load_alarms
 from daemons.web.alarms.notices import Webhook, mail_of, webhook_notice
 from daemons.web.alarms.rules import SEVERITIES, alarms
-from daemons.web.alarms.view import AlarmView, LocalFacts
+from daemons.web.alarms.view import AlarmView, LoadAlarm, LocalFacts
 from daemons.web.job_rows import JobFilter
 from daemons.web.metric_families import ANONYMOUS
 from daemons.web.quota_uses import quota_uses
@@ -35,6 +37,8 @@ ROUND_S = 5.0
 """Seconds between two evaluations of the rules."""
 FACTS_S = 60.0
 """Seconds between two readings of the facts of this host."""
+LOADS_S = 30.0
+"""Seconds between two looks at the load thresholds of all queue instances."""
 _DEFAULT_MAILER = str(KINDS["configuration"].model_fields["mailer"].default)
 """For a web server that has not reached the qmaster yet."""
 
@@ -45,6 +49,8 @@ class AlarmWatch:
     def __init__(self, shared: Web, settings: AlarmSettings, web_certificate: Path | None = None) -> None:
         self._shared, self._settings, self._certificate = shared, settings, web_certificate
         self._local = LocalFacts()
+        self._loads: list[LoadAlarm] = []
+        self._loads_at = -math.inf
         self._begin = time.monotonic()
         self._logged = LogOnce()
         self._mail = MailSender(self._mailer) if settings.mail else None
@@ -136,6 +142,12 @@ class AlarmWatch:
         mirror = self._shared.mirror
         return mirror.state.configuration().mailer if mirror.ready else _DEFAULT_MAILER
 
+    def _load_alarms(self) -> list[LoadAlarm]:
+        """The load alarms, at most `LOADS_S` old."""
+        if (now := time.monotonic()) - self._loads_at >= LOADS_S:
+            self._loads, self._loads_at = load_alarms(self._shared.mirror.state), now
+        return self._loads
+
     def _view(self) -> AlarmView:
         shared, mirror = self._shared, self._shared.mirror
         # a mirror without a state has heard nothing since the start of this server
@@ -151,6 +163,7 @@ class AlarmWatch:
             errors=shared.jobs.select_rows(JobFilter(state="error")).rows,
             waiting=shared.jobs.select_rows(JobFilter(state="waiting")).rows,
             limits=quota_uses(mirror.state, limits),
+            loads=self._load_alarms(),
             local=self._local,
             webhook=webhook,
         )

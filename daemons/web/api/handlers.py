@@ -23,11 +23,13 @@ from daemons.web.alarms.acknowledging import acknowledge
 from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
+from daemons.web.api.trends import trend_of
 from daemons.web.finished_jobs import finished_job
 from daemons.web.job_rows import JobFilter
+from daemons.web.pages.page import NotFoundError
 from daemons.web.shared import WEB, Web, caller_of
 from gridengine.config import KINDS
-from gridengine.errors import RefusalError
+from gridengine.errors import InvalidValueError, RefusalError
 from gridengine.kinds import KIND
 from gridengine.protocols.gdi.reading import BODIES
 from gridengine.protocols.gdi.requests import Answer
@@ -168,6 +170,17 @@ async def _acknowledge(request: web.Request) -> web.StreamResponse:
         return problem(404, f"there is nothing at {request.path}")
     shared, caller = request.app[WEB], caller_of(request)
     return _answer_response(await acknowledge(shared, caller, [int(number)], call.body.get("word")), True)
+
+
+async def _trends(request: web.Request) -> web.StreamResponse:
+    """`GET /trends`."""
+    shared = _ready_shared(request)
+    try:
+        return _with_age(shared, _json(await trend_of(shared, request.query)))
+    except InvalidValueError as fault:
+        return problem(400, str(fault))
+    except NotFoundError as missing:
+        return problem(404, str(missing))
 
 
 def _part_of_list(request: web.Request, shared: Web, items: Any, form: Callable[[Any], Any] = lambda item: item) -> web.Response:
@@ -316,6 +329,7 @@ def routes() -> list[web.RouteDef]:
         web.get(f"{ROOT}/jobs", with_problems(_jobs)),
         web.get(f"{ROOT}/jobs/{{id}}", with_problems(_job)),
         web.get(f"{ROOT}/alarms", with_problems(_alarms)),
+        web.get(f"{ROOT}/trends", with_problems(_trends)),
         web.post(f"{ROOT}/alarms/{{id}}/acknowledge", with_problems(_acknowledge)),
         web.get(objects, with_problems(_show)),
         web.put(objects, with_problems(_change)),

@@ -15,6 +15,7 @@ from daemons.runtime.idempotency import HEADER
 from daemons.web.alarms.acknowledging import MAX_NOTE
 from daemons.web.api.resources import ANY, RESOURCES, Resource
 from daemons.web.api.streams import STREAMS
+from daemons.web.api.trends import QUERY, SCHEMA
 from gridengine.protocols.gdi.reading import BODIES
 from gridengine.protocols.gdi.requests import REQUESTS
 
@@ -61,6 +62,8 @@ def document() -> dict[str, Any]:
     add("GET", "/jobs", _operation("GET", "/jobs", "Running and waiting tasks.", {**_FILTERS, **_LIMITS}, None, _LIST))
     alarm_query = {**_ALARM_STATE, **_LIMITS}
     add("GET", "/alarms", _operation("GET", "/alarms", "Alarms with cause and next step.", alarm_query, None, _LIST))
+    text = "The cell, a host or a cluster queue over time."
+    add("GET", "/trends", _operation("GET", "/trends", text, QUERY, None, SCHEMA))
     path, text = "/alarms/{id}/acknowledge", "Acknowledge an active alarm. For operators."
     add("POST", path, _operation("POST", path, text, {}, _ACKNOWLEDGEMENT, _ANSWER))
     for row in RESOURCES:

@@ -12,6 +12,8 @@ from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
+from daemons.web.pages.trends import trend_panel
+from daemons.web.trends.trend_store import HOST
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
 
@@ -56,8 +58,9 @@ async def host_details(visit: Visit) -> Data:
     (host,) = await _hosts(visit, body, visit.caller)
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
     jobs = [row for row in visit.shared.jobs.all if any(instance.endswith(f"@{name}") for instance in row.places)]
-    return {
-        "host": host, "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state),
+    return trend_panel(visit, HOST, name) | {
+        "trend_title": "Trends", "host": host,
+        "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state),
         "why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS,
         "aside": visit.shared.manual_states.of,
     }

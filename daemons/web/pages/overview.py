@@ -1,93 +1,88 @@
-"""The overview: the cell at a glance, alarms, and the visitor's own jobs. Source: GU-4; qstat -g c."""
+"""The overview: what needs attention, how full the cell is and was, the next day, and the visitor's own jobs.
+
+Source: GU-4; qstat -g c; adr/0280, adr/0290.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from daemons.web.job_rows import JobFilter, JobRow
+from daemons.web.alarms.book import TONES, AlarmEntry
+from daemons.web.alarms.rules import SEVERITIES
+from daemons.web.job_rows import JobFilter
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.forms import tasks_in
+from daemons.web.pages.coming_day import coming_events
 from daemons.web.pages.page import Data, Page, Visit
-from daemons.web.pages.states import INSTANCE, RESERVATION, silent_hosts
-from gridengine.values.instance_name import host_of
+from daemons.web.pages.states import silent_hosts
+from daemons.web.pages.trends import trend_panel
+from gridengine.state.hosts import HostDrain
 
-OWN_JOBS = 10
+OWN_JOBS, MAX_ALARMS, MAX_EVENTS = 10, 6, 10
+"""Rows of the panels at most."""
 _LONG_S = 86_400.0
-_MOST_NAMED = 4
-#: states of instances that need attention, the most severe first, with the text of the alarm
-_STATES = {"E": "in error", "c": "with an ambiguous configuration", "o": "orphaned", "a": "in load alarm"}
+
+
+class CellUse(NamedTuple):
+    """Slots of all queue instances: `used`, `reserved` and not used, `free`, and `down`: the rest of `total`."""
+
+    used: int
+    reserved: int
+    free: int
+    down: int
+    total: int
 
 
 async def overview(visit: Visit) -> Data:
-    """Counts, cluster queues, alarms, and the visitor's jobs."""
+    """Alarms, counts, use, cluster queues, coming events, and the visitor's jobs."""
     shared = visit.shared
-    answer = await shared.read("status", {"cluster_queues": {}, "queues": {}, "reservations": {"users": ["*"]}}, visit.caller)
-    status: Any = answer.data
+    state, now = shared.mirror.state, shared.mirror.now
+    status: Any = (await shared.read("status", {"cluster_queues": {}}, visit.caller)).data
     rows, counts = shared.jobs.select_rows(JobFilter())
-    now = shared.mirror.now
-    failed = [job for job in shared.mirror.state.finished if job.unsuccessful and now - job.end_time < _LONG_S]
-    jobs = shared.mirror.state.jobs
-
-    def start_of(row: JobRow) -> float:
-        """The earliest start of the job (-a), epoch s."""
-        return jobs[row.id].start_after if row.id in jobs else 0.0
-
+    waiting = [row for row in rows if row.state == "qw"]
+    starts = [state.jobs[row.id].start_after if row.id in state.jobs else 0.0 for row in waiting]
+    failed = [job for job in state.finished if job.unsuccessful and now - job.end_time < _LONG_S]
     own = [row for row in rows if row.owner == visit.caller.user]
-    return {
+    alarms, events, drained = _by_urgency(shared.alarms.active), coming_events(state, now, shared.zone), _drained(visit)
+    return trend_panel(visit) | {
+        "alarms": alarms[:MAX_ALARMS], "alarm_count": len(alarms), "tones": TONES,
         "counts": counts,
-        "late": sum(row.state == "qw" and now - max(row.time, start_of(row)) > _LONG_S for row in rows),
-        "later": sum(row.state == "qw" and start_of(row) > now for row in rows),
+        "late": sum(now - max(row.time, start) > _LONG_S for row, start in zip(waiting, starts, strict=True)),
+        "later": sum(start > now for start in starts),
         "queues": status["cluster_queues"],
-        "alarms": [*_hosts(visit), *_instances(status["queues"]), *_reservations(status["reservations"]["reservations"])],
-        "failed": failed[: -OWN_JOBS - 1 : -1],
-        "failed_count": len(failed),
-        "own": own[:OWN_JOBS],
-        "own_count": len(own),
-        "silent": silent_hosts(shared.mirror.state),
+        "use": _use(status["cluster_queues"]),
+        "events": events[:MAX_EVENTS], "event_count": len(events),
+        "drained": drained[:MAX_EVENTS], "drained_count": len(drained),
+        "failed": failed[: -OWN_JOBS - 1 : -1], "failed_count": len(failed),
+        "own": own[:OWN_JOBS], "own_count": len(own),
+        "silent": silent_hosts(state),
+        "trend_title": "How full the cell was",
     }
 
 
-def _hosts(visit: Visit) -> list[tuple[str, str, str, str]]:
-    """Alarms on unreachable hosts, with the tasks there: (tone, title, text, address) each."""
-    silent = sorted(silent_hosts(visit.shared.mirror.state))
-    if not silent:
-        return []
-    tasks = tasks_in(visit, lambda instance: host_of(instance) in silent)
-    text = _named(silent) + (f"; {tasks} there" if tasks else "")
-    return [("bad", f"{_number(silent, 'host')} unreachable", text, "/hosts?state=u")]
+def _by_urgency(entries: Sequence[AlarmEntry]) -> list[AlarmEntry]:
+    """The alarms without an acknowledgement first, by severity, the longest first."""
+    return sorted(entries, key=lambda each: (each.acknowledged is not None, SEVERITIES.index(each.alarm.severity), each.since))
 
 
-def _instances(instances: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
-    alarms = []
-    for state_code, text in _STATES.items():
-        names = [each["name"] for each in instances if state_code in each["states"]]
-        if names:
-            tone = INSTANCE[state_code][1]
-            alarms.append((tone, f"{_number(names, 'queue instance')} {text}", _named(names), f"/instances?state={state_code}"))
-    return alarms
+def _use(queues: Sequence[dict[str, Any]]) -> CellUse:
+    used, reserved, free, total = (sum(row[name] for row in queues) for name in ("used", "resv", "available", "total"))
+    reserved = min(reserved, max(0, total - used))
+    free = max(0, min(free - reserved, total - used - reserved))
+    return CellUse(used, reserved, free, max(0, total - used - reserved - free), total)
 
 
-def _reservations(reservations: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
-    ill = [each for each in reservations if each["state"] in ("W", "E")]
-    return [
-        (RESERVATION[each["state"]][1], f"Reservation {each['id']}", each["errors"][0], f"/reservations/{each['id']}")
-        for each in ill[:_MOST_NAMED]
-    ]
-
-
-def _number(names: list[str], noun: str) -> str:
-    return f"{len(names)} {noun}" if len(names) == 1 else f"{len(names)} {noun}s"
-
-
-def _named(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _drained(visit: Visit) -> list[tuple[str, HostDrain]]:
+    """The drained hosts, the last first."""
+    hosts = visit.shared.mirror.state.hosts.values()
+    drained = [(host.name, host.drained) for host in hosts if host.drained is not None]
+    return sorted(drained, key=lambda each: -each[1].time)
 
 
 def _concerns(change: MirroredChange) -> bool:
-    """Whether a change concerns the overview. Loads change all the time: a load alarm appears with the next other change."""
+    """Whether a change concerns the overview. Loads change all the time: they are in the plots and in the alarms."""
     affected = change.affected
     return change.whole or affected.durable or bool(affected.lost or affected.returned or affected.jobs)
 
 
-PAGES = [Page("/", "overview.html", overview, _concerns)]
+PAGES = [Page("/", "overview.html", overview, _concerns, has_alarms=True)]

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
+from daemons.web.pages.trends import trend_panel
+from daemons.web.trends.trend_store import QUEUE
 from gridengine.syntax.overrides import Overrides
 
 ROWS = 100
@@ -46,8 +48,8 @@ async def queue_details(visit: Visit) -> Data:
     hosts = sorted(state.instances[instance].host for instance in state.instances_of.get(name, ()))
     shown, pager = rows_of_page(visit, hosts, ROWS)
     rows = [(host, [_setting(each, host, state.groups.groups_of(host)) for each in varied.values()]) for host in shown]
-    return pager | {
-        "state_codes": _STATES, "name": name, "summary": next(iter(status["cluster_queues"]), None),
+    return pager | trend_panel(visit, QUEUE, name) | {
+        "trend_title": "Trends", "state_codes": _STATES, "name": name, "summary": next(iter(status["cluster_queues"]), None),
         "attributes": attributes, "varied": varied, "rows": rows,
         "detached": [(attribute, identifier, partly) for queue, attribute, identifier, partly in detached if queue == name],
     }

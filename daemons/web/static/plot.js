@@ -1,5 +1,6 @@
-// Plots over time, by uPlot: each figure[data-plot] has {times: [s], lines: [{label, values}], unit}. Redrawn when the page is
-// updated, when the width of the window changes, and when the colour scheme changes.
+// Plots over time, by uPlot: each figure[data-plot] has {times: [s], lines: [{label, values, tone, dash}], unit, pad, group}. pad: s
+// beside a single time; plots of a group are zoomed together, by dragging. Redrawn when the page is updated, when the width of
+// the window changes, and when the colour scheme changes; new values keep the zoom.
 "use strict";
 (() => {
   const HEIGHT = 220, COLOURS = ["--accent", "--mark", "--warn", "--ok", "--bad", "--wait"];
@@ -23,14 +24,27 @@
     return String(+value.toPrecision(3));
   }
 
+  // the drawn plots by group, of those that are still on the page
+  const groups = new Map();
+  function shareZoom(plot, group) {
+    const { min, max } = plot.scales.x;
+    for (const other of groups.get(group)) {
+      if (!other.root.isConnected) groups.get(group).delete(other);
+      else if (other !== plot && (other.scales.x.min !== min || other.scales.x.max !== max)) other.setScale("x", { min, max });
+    }
+  }
+
   function options(plot, width) {
+    const pad = plot.pad ?? 60;
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
     return {
       width, height: HEIGHT, cursor: { points: { size: 6 } },
-      scales: { x: { range: (_, low, high) => high > low ? [low, high] : [low - 60, low + 60] }, y: { range: (_, low, high) => [Math.min(low, 0), high > 0 ? high * 1.05 : 1] } },
+      hooks: { setScale: [(drawn, key) => { if (key === "x" && groups.get(plot.group)?.has(drawn)) shareZoom(drawn, plot.group); }] },
+      scales: { x: { range: (_, low, high) => high > low ? [low, high] : [low - pad, low + pad] }, y: { range: (_, low, high) => [Math.min(low, 0), high > 0 ? high * 1.05 : 1] } },
       axes: [{ ...axis, space: 64, values: TICKS, label: ZONE, labelSize: 18 }, { ...axis, size: 64, values: (_, ticks) => ticks.map(short), label: plot.unit, labelSize: 20 }],
       series: [{ label: "time", value: `{YYYY}-{MM}-{DD} {HH}:{mm}:{ss} ${ZONE}` }, ...plot.lines.map((line, at) => ({
-        label: line.label, stroke: colour(COLOURS[at % COLOURS.length]), width: 2, dash: at < COLOURS.length ? [] : [6, 4],
+        label: line.label, stroke: colour(line.tone ? `--${line.tone}` : COLOURS[at % COLOURS.length]), width: 2,
+        dash: line.dash ?? (at < COLOURS.length ? [] : [6, 4]),
         value: (_, value) => short(value),
       }))],
     };
@@ -40,10 +54,20 @@
     const text = figure.dataset.plot, width = Math.floor(figure.clientWidth);
     const known = plots.get(figure);
     if (!width || (known && known.text === text && known.width === width && known.dark === dark.matches)) return;
-    known?.drawn.destroy();
-    const plot = JSON.parse(text);
+    const plot = JSON.parse(text), labels = plot.lines.map((line) => line.label).join();
     const data = [plot.times, ...plot.lines.map((line) => line.values)];
-    plots.set(figure, { text, width, dark: dark.matches, drawn: new uPlot(options(plot, width), data, figure) });
+    const now = { text, width, dark: dark.matches, labels, drawn: known?.drawn };
+    const zoom = known && { min: known.drawn.scales.x.min, max: known.drawn.scales.x.max };
+    const isZoomed = zoom && known.labels === labels && (zoom.min > known.drawn.data[0][0] || zoom.max < known.drawn.data[0].at(-1));
+    if (known?.drawn.root.isConnected && known.width === width && known.dark === now.dark && known.labels === labels) {
+      known.drawn.setData(data, !isZoomed);
+    } else {
+      known?.drawn.destroy();
+      now.drawn = new uPlot(options(plot, width), data, figure);
+      if (plot.group) groups.set(plot.group, (groups.get(plot.group) ?? new Set()).add(now.drawn));
+    }
+    if (isZoomed) now.drawn.setScale("x", zoom);
+    plots.set(figure, now);
   }
 
   const watch = new ResizeObserver((entries) => entries.forEach((entry) => draw(entry.target)));

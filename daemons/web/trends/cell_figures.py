@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from daemons.qmaster.queries.selection import Listing
 from gridengine.errors import InvalidValueError
-from gridengine.placement.obstacles import state_obstacle
 from gridengine.placement.values import reported_value
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
@@ -23,8 +23,8 @@ UNKNOWN = math.nan
 
 
 class SlotCounts:
-    """Slots of queue instances: `used`, `reserved` by started reservations and not used, `free`, `down`: of instances whose state
-    or host closes them, and `total`."""
+    """Slots of queue instances: `used`, `reserved` by started reservations and not used, `free`, `down`: of instances in any
+    state, as unreachable, disabled or in load alarm, and `total`."""
 
     __slots__ = ("down", "free", "reserved", "total", "used")
 
@@ -64,10 +64,11 @@ def cell_figures(state: State) -> CellFigures:
     """The figures of a state."""
     whole, queues = SlotCounts(), {name: SlotCounts() for name in state.queues}
     on_hosts = {name: SlotCounts() for name in exec_hosts(state)}
+    listing = Listing(state)
     for name, instance in state.instances.items():
         config = state.configs.get(name)
         total = config.slots if config is not None else 0
-        used, is_open = state.slots_used(name), state_obstacle(state, instance) is None
+        used, is_open = state.slots_used(name), not listing.state_codes(instance)
         in_reservations = state.reserved.slots_used(name)
         reserved = max(0, state.slots_reserved(name) - in_reservations)
         for counts in (whole, queues.setdefault(instance.queue, SlotCounts()), on_hosts.get(instance.host)):

@@ -12,8 +12,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from lxml.etree import strip_tags
 
+from daemons.web.alarms.alarm_settings import AlarmSettings
+from daemons.web.alarms.book import AlarmBook
+from daemons.web.alarms.view import Thresholds
+from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
-from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN
+from daemons.web.shared import CALLER, CSRF, IS_LOGGED_IN, WEB
 from gridengine.protocols.gdi.requests import Caller
 from tests.unit.web.followed import ALICE, Followed, Link, web_of
 
@@ -85,6 +89,14 @@ async def visiting(followed: Followed, directory: Path, caller: Caller = ALICE) 
     shared, link = web_of(followed, directory)
     async with TestClient(TestServer(build_app(shared, [guard(caller)]))) as client:
         yield Visitor(client, link)
+
+
+async def begin_alarms(visitor: Visitor) -> None:
+    """Let the alarms of the present state begin."""
+    app: Any = visitor.client.app
+    shared = app[WEB]
+    shared.alarms = AlarmBook(hold_s=0.0)
+    await AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0.0))).evaluate(shared.mirror.now)
 
 
 def _pairs(fields: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from daemons.web.alarms.load_alarms import load_alarms
 from daemons.web.alarms.rules import MAX_SUBJECTS, OTHERS, RULES, Alarm, alarms
-from daemons.web.alarms.view import AlarmView, Certificate, LocalFacts, LocalFault, Thresholds
+from daemons.web.alarms.view import AlarmView, Certificate, LoadAlarm, LocalFacts, LocalFault, Thresholds
 from daemons.web.job_rows import JobFilter, JobRows
 from daemons.web.metric_families import SpoolFigures
 from daemons.web.quota_uses import QuotaUse
+from gridengine.protocols.delivery import Load
 from gridengine.state.state import State
-from tests.harness import Cell
+from tests.harness import LOAD, Cell
 from tests.unit.web.followed import Followed
 
 NOW = 1_800_000_000.0
@@ -81,6 +83,38 @@ def test_a_queue_instance_in_error_has_its_reason_and_the_command(followed: Foll
     (alarm,) = by_rule(view_of(followed))["queue_error"]
     assert alarm.severity == "warning" and "prolog" in alarm.cause and alarm.cause.endswith(".")
     assert alarm.command == f"qmod -c {alarm.subject}" and alarm.address == f"/instances/{alarm.subject}"
+
+
+def test_an_ambiguous_queue_instance_names_attribute_and_host_groups(followed: Followed) -> None:
+    followed.cell.add("host_group", "@a", hostlist="h1")
+    followed.cell.add("host_group", "@b", hostlist="h1 h2")
+    followed.cell.configure("cluster_queue", "all.q", seq_no="0,[@a=1],[@b=2]")
+    (alarm,) = by_rule(view_of(followed))["queue_ambiguous"]
+    assert (alarm.subject, alarm.severity) == ("all.q@h1", "warning")
+    assert alarm.cause == "The attribute seq_no is ambiguous: @a, @b set different values."
+
+
+def test_an_orphaned_queue_instance_is_for_information(followed: Followed) -> None:
+    cell = followed.cell
+    cell.submit(tasks="1-12")
+    cell.cycle()
+    cell.configure("cluster_queue", "all.q", hostlist="h1 h2")
+    (alarm,) = by_rule(view_of(followed))["queue_orphaned"]
+    assert (alarm.subject, alarm.severity, alarm.address) == ("all.q@h3", "info", "/instances/all.q@h3")
+
+
+def test_a_load_alarm_has_value_and_threshold(followed: Followed) -> None:
+    cell = followed.cell
+    cell.configure("cluster_queue", "all.q", load_thresholds="np_load_avg=1.75")
+    cell.report("h1", Load(cell.now, {**LOAD, "np_load_avg": "2.50"}, full=True, incarnation="boot1"))
+    cell.master.lose_host("h3")
+    cell.master.flush()
+    view = view_of(followed)
+    (alarm,) = by_rule(view._replace(loads=load_alarms(view.state)))["load_alarm"]
+    assert (alarm.subject, alarm.severity, alarm.command) == ("all.q@h1", "info", "qstat -explain a -q all.q@h1")
+    assert alarm.cause == "np_load_avg is 2.50, at its threshold 1.75: no further task starts there."
+    (unknown,) = by_rule(view._replace(loads=[LoadAlarm("all.q@h2", "np_load_avg", "", "1.75")]))["load_alarm"]
+    assert unknown.cause == "np_load_avg is not reported, with the threshold 1.75: no further task starts there."
 
 
 def test_a_job_in_error_has_its_reason_and_the_command(followed: Followed) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.web.browsing import Visitor, page, rows, text_of
+from tests.unit.web.browsing import Visitor, begin_alarms, page, rows, text_of
 from tests.unit.web.followed import ALICE, ROOT, Followed
 
 
@@ -110,7 +110,12 @@ def test_tasks_of_a_lost_host_are_unreachable_and_the_alarm_counts_them(followed
         assert shown, address
         for row in shown:
             assert ("host unreachable" in text_of(row)) == (int(row.get("id").partition(".")[2]) in lost), address
-    assert f"1 host unreachable h3; {len(lost)} running tasks there" in text_of(browse(page("/")).find(".//ul[@class='notes']"))
+
+    async def look(visitor: Visitor) -> Any:
+        await begin_alarms(visitor)
+        return await visitor.get("/")
+
+    assert f"h3 The host sends no reports. {len(lost)} tasks ran there." in text_of(browse(look).find(".//ul[@class='notes']"))
 
 
 @pytest.mark.statement("GU-4", "GU-8")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.web.browsing import Visitor, page, rows, text_of
+from tests.unit.web.browsing import Visitor, begin_alarms, page, rows, text_of
 from tests.unit.web.followed import ALICE, BOB, Followed
 
 Play = Callable[[Callable[[Visitor], Awaitable[Any]]], Any]
@@ -146,10 +146,15 @@ def test_the_overview_counts_and_warns(followed: Followed, browse: Any) -> None:
     some_jobs(followed)
     followed.cell.master.lose_host("h3")
     followed.cell.master.flush()
-    shown = browse(page("/"))
+
+    async def look(visitor: Visitor) -> Any:
+        await begin_alarms(visitor)
+        return await visitor.get("/")
+
+    shown = browse(look)
     counts = [text_of(each) for each in shown.findall(".//div[@class='counts']/a")]
     assert counts == ["12 running tasks", "3 waiting", "0 waiting over 24 h", "1 held", "0 suspended", "0 in error"]
-    assert "1 host unreachable" in text_of(shown.find(".//ul[@class='notes']"))
+    assert "critical: h3 The host sends no reports. 4 tasks ran there." in text_of(shown.find(".//ul[@class='notes']"))
     queues, own = rows(shown, 0), rows(shown, 1)
     assert queues[0][0] == "all.q"
     assert "bob" not in text_of(shown.findall(".//section")[-1])
