@@ -25,6 +25,8 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Invisible characters, and characters that change the direction of text; tabs and line ends are not included."""
 _READING = re.compile(r"(-?[0-9]+\.[0-9]{2,})([KMGT]?)", re.ASCII | re.IGNORECASE)
+_INSTANCE = re.compile(r'"([^"@\s]+@[^"@\s]+)"')
+"""A quoted queue instance. Source: texts of qstat -j, as O."""
 _BREAKS = re.compile(r"([@._/:-])(?=[^\W\d])")
 
 
@@ -122,6 +124,14 @@ def _broken(text: str) -> Markup:
     return Markup(_BREAKS.sub(r"\1<wbr>", str(escape(text))))
 
 
+def instance_links(text: str) -> Markup:
+    """A sentence whose quoted queue instances, `"all.q@node7"`, are links to their pages."""
+    before, *rest = _INSTANCE.split(text)
+    pairs = zip(rest[::2], rest[1::2], strict=True)
+    links = (Markup('<a href="/instances/{}">{}</a>{}').format(part(name), breakable(name), after) for name, after in pairs)
+    return Markup("").join((escape(before), *links))
+
+
 def link(here: str, **changes: object) -> str:
     """The address `here` (path and query) with changed query parameters; the value None removes a parameter.
 
@@ -167,6 +177,6 @@ def event_text(name: str) -> str:
 
 _ALL = (
     moment, machine_time, duration, age, memory, percent, reading, timed, logged, on_hosts, origin, event_text, plain, breakable,
-    part,
+    instance_links, part,
 )
 FILTERS = {each.__name__: each for each in _ALL}

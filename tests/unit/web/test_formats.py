@@ -58,6 +58,8 @@ def test_moments_have_their_zone(berlin: None) -> None:
         (formats.breakable("all.q@node7"), "all.<wbr>q@<wbr>node7"),
         (formats.breakable("10.1.2.3 0.25"), "10.1.2.3 0.25"),
         (formats.breakable("<b>-"), "&lt;b&gt;-"),
+        (formats.instance_links('in "a" & "q@h"!'), 'in &#34;a&#34; &amp; <a href="/instances/q@h">q@<wbr>h</a>!'),
+        (formats.instance_links('"<b>@x"'), '<a href="/instances/%3Cb%3E@x">&lt;b&gt;@<wbr>x</a>'),
         (formats.part("@all/hosts?"), "@all%2Fhosts%3F"),
     ],
 )

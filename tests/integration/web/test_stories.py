@@ -1,0 +1,188 @@
+"""Stories in a browser over a cell in this process: a person starts at the overview and ends with the work done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from playwright.sync_api import Page, expect
+
+from daemons.web.alarms.alarm_settings import AlarmSettings
+from daemons.web.alarms.book import AlarmBook
+from daemons.web.alarms.view import Thresholds
+from daemons.web.alarms.watch import AlarmWatch
+from daemons.web.app import build_app
+from gridengine.protocols.delivery import Load
+from gridengine.protocols.gdi.requests import Caller
+from tests.harness import LOAD, Cell
+from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, resize, serious_findings
+from tests.integration.web.serving import Serving
+from tests.unit.web.browsing import guard
+from tests.unit.web.followed import ROOT, Followed, web_of
+
+DAY_S = 86_400.0
+
+
+class Played:
+    """A cell, its web server at `address`, and a pictures' directory. `do(step)`: change the cell between two requests."""
+
+    def __init__(self, cell: Cell, directory: Path, caller: Caller) -> None:
+        self.cell, self.followed = cell, Followed(cell)
+        self._directory, self._caller = directory, caller
+        self._serving = Serving(self._make)
+        self.address = self._serving.start()
+
+    async def _make(self) -> web.Application:
+        shared, self.link = web_of(self.followed, self._directory)
+        shared.alarms = AlarmBook(hold_s=0.0)
+        self._watch = AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0.0)))
+        app = build_app(shared, [guard(self._caller)])
+
+        async def watch(_: web.Application) -> None:
+            self._watch.start()
+
+        async def end(_: web.Application) -> None:
+            await self._watch.stop()
+
+        app.on_startup.append(watch)
+        app.on_cleanup.append(end)
+        return app
+
+    def do(self, step: Callable[[Cell], object]) -> None:
+        def changed() -> None:
+            step(self.cell)
+            self.cell.master.flush()
+            self.followed.take()
+
+        self._serving.call(changed)
+
+    def stop(self) -> None:
+        self._serving.stop()
+
+
+@pytest.fixture
+def play(visits: Visits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Cell, Caller], Played]]:
+    """Starts the web server of a cell for one visitor; it ends after its pages."""
+    monkeypatch.setattr("daemons.web.alarms.watch.ROUND_S", 0.2)
+    started: list[Played] = []
+
+    def start(cell: Cell, caller: Caller) -> Played:
+        started.append(Played(cell, tmp_path, caller))
+        return started[-1]
+
+    yield start
+    visits.close()
+    for each in started:
+        each.stop()
+
+
+def cell_with_six_faults(directory: Path) -> Cell:
+    """A host that is away with a task on it, an instance and a job in error, a reservation without its host, a job that waits
+    for a disabled instance, and a limit that is reached."""
+    cell = Cell(directory, slots=2)
+    late = cell.submit(name="late", hard_queues=["all.q@h2"])
+    cell.admin("change_states", action="disable", what="queue", targets=["all.q@h2"])
+    cell.now += 2 * DAY_S
+    for name in cell.names:
+        cell.report(name, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+    bad = cell.submit(name="bad", hard_queues=["all.q@h1"])
+    cell.cycle()
+    cell.end(bad, failed=26, reason="cannot open /no/where")
+    broken = cell.submit(name="broken", hard_queues=["all.q@h1"])
+    cell.cycle()
+    cell.end(broken, failed=8, reason="the prolog ended with 1")
+    cell.add("resource_quota", "people", enabled="TRUE", limit="name each users {*} to slots=1")
+    cell.submit("bob", name="far", hard_queues=["all.q@h3"])
+    cell.cycle()
+    answer = cell.admin("reserve", name="weather", start_time=cell.now + 7200, duration=600.0, hard_queues=["all.q@h3"])
+    assert answer.status == 0, answer.answers
+    cell.master.lose_host("h3")
+    cell.pass_time(1.0)
+    assert cell.placed(late) == []
+    return cell
+
+
+@pytest.mark.statement("GU-2", "GU-4", "GU-12")
+def test_an_administrator_finds_and_corrects_six_faults_from_the_overview(
+    visits: Visits, play: Callable[[Cell, Caller], Played], tmp_path: Path
+) -> None:
+    played = play(cell_with_six_faults(tmp_path / "cell"), ROOT)
+    page = visits.open(played.address)
+    expect(page.locator(".stack .note")).to_have_count(6)
+    assert serious_findings(page) == [] and overhang(page) == []
+    resize(page, PHONE)
+    assert overhang(page) == []
+    resize(page, WIDE)
+    the_host_comes_back(page, played)
+    the_queue_instance_is_cleared(page)
+    the_job_is_cleared(page)
+    the_instance_is_enabled(page)
+    played.do(Cell.cycle)
+    is_gone(page, "waits longer than usual")
+    the_limit_is_raised(page)
+    page.goto(played.address)
+    expect(page.get_by_role("heading", name="Needs attention", exact=True)).to_have_count(0)
+
+
+def show(page: Page, subject: str, title: str) -> None:
+    """From the overview to the page of an alarm, with one click."""
+    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + "/")  # type: ignore[index]
+    page.locator(".note").filter(has_text=subject).get_by_role("link", name="Show").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(title)
+
+
+def is_gone(page: Page, subject: str) -> None:
+    """The overview no longer has the alarm, without a reload."""
+    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + "/")  # type: ignore[index]
+    expect(page.locator(".note").filter(has_text=subject)).to_have_count(0)
+
+
+def the_host_comes_back(page: Page, played: Played) -> None:
+    """Its daemon is started: the reservation has its host again, too."""
+    show(page, "reservation 1", "Reservation 1")
+    expect(page.locator("main")).to_contain_text("h3")
+    show(page, "critical: h3", "h3")
+    expect(page.locator("div.states")).to_contain_text("unreachable")
+
+    def come_back(cell: Cell) -> None:
+        cell.report("h3", Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+        cell.inventory("h3")
+        cell.pass_time(1.0)
+
+    played.do(come_back)
+    expect(page.locator("div.states")).not_to_contain_text("unreachable")
+    is_gone(page, "critical: h3")
+    is_gone(page, "reservation 1")
+
+
+def the_queue_instance_is_cleared(page: Page) -> None:
+    show(page, "warning: all.q@h1", "all.q@h1")
+    expect(page.locator("main")).to_contain_text("prolog")
+    page.get_by_role("button", name="Clear error").click()
+    is_gone(page, "warning: all.q@h1")
+
+
+def the_job_is_cleared(page: Page) -> None:
+    show(page, "cannot open /no/where", "bad")
+    page.get_by_role("button", name="Clear error").click()
+    is_gone(page, "cannot open /no/where")
+
+
+def the_instance_is_enabled(page: Page) -> None:
+    """The page of the job says why it waits; the instance is a second click away."""
+    show(page, "waits longer than usual", "late")
+    expect(page.locator("main")).to_contain_text("disabled")
+    page.get_by_role("link", name="all.q@h2").first.click()
+    page.get_by_role("button", name="Enable").click()
+    expect(page.locator("main")).to_contain_text("ready")
+
+
+def the_limit_is_raised(page: Page) -> None:
+    show(page, "people", "Quotas")
+    page.get_by_role("link", name=re.compile("people")).first.click()
+    page.get_by_label("limit", exact=True).fill("name each users {*} to slots=5")
+    page.get_by_role("button", name="Save").click()
+    is_gone(page, "people")
