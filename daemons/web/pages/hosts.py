@@ -9,10 +9,13 @@ from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
+from daemons.web.pages.formats import link
 from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
+from daemons.web.pages.host_map import COLOURS, colour_of, coloured_hosts, host_map
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.trends import trend_panel
+from daemons.web.trends.cell_figures import exec_hosts
 from daemons.web.trends.trend_store import HOST
 from gridengine.protocols.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
@@ -23,22 +26,44 @@ _COLUMNS = "arch processors sockets cores threads load memory memory_used swap s
 
 
 async def host_list(visit: Visit) -> Data:
-    """The exec hosts that match the filters."""
+    """The exec hosts that match the filters, as a list or as a map."""
     name, state_code = visit.parameter("name"), visit.parameter("state")
+    views = [("List", link(visit.here, view=None), None), ("Map", link(visit.here, view="map", **{"class": None}), None)]
+    is_map = visit.parameter("view") == "map"
+    shared: Data = {"views": views, "view": views[is_map][1], "name": name, "state": state_code, "map": None, "chosen": None}
+    if is_map:
+        state = visit.shared.mirror.state
+        silent, known = silent_hosts(state), frozenset(exec_hosts(state))
+        matches = frozenset(
+            host for host in known if (not name or fnmatchcase(host, name)) and (state_code != "u" or host in silent)
+        )
+        return shared | host_map(visit, matches) | {"total": len(matches), "all": len(known)}
     hosts = await _hosts(visit, {"hosts": {}}, visit.caller)
+    chosen, in_class = _class_of(visit)
     matching = [
         host
         for host in hosts
-        if (not name or fnmatchcase(host["name"], name)) and (state_code != "u" or not host["up"])
+        if (not name or fnmatchcase(host["name"], name))
+        and (state_code != "u" or not host["up"])
+        and (in_class is None or host["name"] in in_class)
     ]
     sort = visit.parameter("sort")
     column = sort.lstrip("-")
     if column in ("name", *_COLUMNS):
         matching.sort(key=lambda host: (host[column] is None, host[column] or 0), reverse=sort.startswith("-"))
     shown, pager = rows_of_page(visit, matching, ROWS)
-    return pager | {
-        "rows": shown, "all": len(hosts), "sort": sort, "name": name, "state": state_code,
-    }
+    return pager | shared | {"rows": shown, "all": len(hosts), "sort": sort, "chosen": chosen}
+
+
+def _class_of(visit: Visit) -> tuple[dict[str, str] | None, frozenset[str] | None]:
+    """The class of the map that the address chooses (its parameters and a label), and its hosts; None for all hosts."""
+    if not (name := visit.parameter("class")):
+        return None, None
+    colour = colour_of(visit)
+    coloured = coloured_hosts(visit.shared.mirror.state, colour)
+    label = next((each.label for each in coloured.classes if each.name == name), name)
+    in_class = frozenset(host for host, of_host in coloured.names.items() if of_host == name)
+    return {"colour": colour, "class": name, "label": f"{COLOURS.get(colour, colour)}: {label}"}, in_class
 
 
 _ACTIONS = {
