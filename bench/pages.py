@@ -37,7 +37,9 @@ PAGES = """
 /queues/all.q
 /instances
 /hosts
+/hosts?view=map
 /hosts/h7
+/trends
 /reservations
 /reservations?view=time
 /quotas

@@ -109,6 +109,6 @@ def sections(cells: Sequence[MapCell], groups: HostGroups | None) -> list[MapSec
 
 
 def count_classes(classes: Sequence[ValueClass], names: Mapping[str, str]) -> list[tuple[ValueClass, int]]:
-    """The classes with their numbers of hosts, without empty ones. `names`: of the class of each host."""
+    """The classes that have hosts, with their numbers of hosts. `names`: of the class of each host."""
     counts = Counter(names.values())
     return [(each, counts[each.name]) for each in classes if counts[each.name]]

@@ -1,4 +1,4 @@
-"""The overview: what needs attention, how full the cell is and was, the next day, and the visitor's own jobs.
+"""The overview: urgent alarms, present and past use of the cell, the next day, and the jobs of the visitor.
 
 Source: GU-4; qstat -g c; adr/0280, adr/0290.
 """
@@ -80,7 +80,7 @@ def _drained(visit: Visit) -> list[tuple[str, HostDrain]]:
 
 
 def _concerns(change: MirroredChange) -> bool:
-    """Whether a change concerns the overview. Loads change all the time: they are in the plots and in the alarms."""
+    """Whether a change concerns the overview. Changes of loads are left to plots and alarms."""
     affected = change.affected
     return change.whole or affected.durable or bool(affected.lost or affected.returned or affected.jobs)
 
