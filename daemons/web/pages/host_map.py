@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.drawing.host_map import (
     MapCell,
     ValueClass,
@@ -118,7 +119,9 @@ def _by_complex(state: State, name: str) -> ColouredHosts:
 
 
 def host_map(visit: Visit, matches: frozenset[str]) -> Data:
-    """The map of the hosts that match the filters of the list."""
+    """The map of the hosts that match the filters of the list. Raises NoQmasterError until the mirror has a state."""
+    if not visit.shared.mirror.ready:
+        raise NoQmasterError("the mirror of the qmaster is not loaded yet", sent=False)
     state, colour = visit.shared.mirror.state, colour_of(visit)
     coloured = coloured_hosts(state, colour)
     looks = {each.name: each.look for each in coloured.classes}

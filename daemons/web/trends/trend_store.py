@@ -40,6 +40,8 @@ create table if not exists chunk(resolution integer, number integer, series text
 """
 _SIDES = ("", "-wal", "-shm")
 _BYTES = 4
+_HIGHEST = 2**62
+"""Above all numbers of chunks."""
 
 
 class Resolution(NamedTuple):
@@ -141,7 +143,8 @@ class TrendStore:
         first, last = (int(when // resolution.step_s) for when in (now - span_s, now))
         first += 1
         width, numbers = _width(series), range(first // resolution.steps, last // resolution.steps + 1)
-        chunks = self._guarded(lambda db: _chunks(db, resolution, numbers, series), {})
+        chunks: dict[int, array[float]] = {}
+        chunks = self._guarded(lambda db: _chunks(db, resolution, numbers, series), chunks)
         if resolution is FINEST and self._number in numbers and series in self._chunk:
             chunks[self._number] = self._chunk[series]
         rows: list[Sequence[float]] = []
@@ -283,11 +286,9 @@ def _drop(db: apsw.Connection, resolution: Resolution, present: int) -> None:
     """Drop the chunks of a resolution beyond its bound: chunks farthest from the present chunk, so that a clock that was wrong
     for a while costs few chunks."""
     numbers: list[int] = []
-    query = "select max(number) from chunk where resolution = ? and number < ?"
-    last = db.execute("select max(number) from chunk where resolution = ?", (resolution.step_s,)).fetchone()[0]
-    while last is not None:
-        numbers.append(last)
-        last = db.execute(query, (resolution.step_s, last)).fetchone()[0]
+    query = "select number from chunk where resolution = ? and number < ? order by number desc limit 1"
+    while row := db.execute(query, (resolution.step_s, numbers[-1] if numbers else _HIGHEST)).fetchone():
+        numbers.append(row[0])
     numbers.sort(key=lambda number: abs(number - present))
     for number in numbers[resolution.chunks :]:
         db.execute("delete from chunk where resolution = ? and number = ?", (resolution.step_s, number))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from daemons.web.drawing.host_map import fraction_class, range_classes, text_classes
+from daemons.web.mirror import StateMirror
 from gridengine.protocols.delivery import Load
 from tests.harness import LOAD, Cell
 from tests.unit.web.browsing import page, rows, text_of, visiting
@@ -97,6 +98,18 @@ def test_hosts_are_coloured_by_any_value(followed: Followed, browse: Any, colour
 
 def test_an_unknown_colour_is_the_load(browse: Any) -> None:
     assert "h1: 2 %" in cells(browse(page("/hosts?view=map&colour=nosuch")))
+
+
+def test_before_the_first_snapshot_there_is_no_map_rather_than_an_empty_one(followed: Followed, tmp_path: Path) -> None:
+    followed.mirror = StateMirror()
+
+    async def look() -> tuple[int, str]:
+        async with visiting(followed, tmp_path) as visitor:
+            shown = text_of(await visitor.get("/hosts?view=map"))
+            return visitor.status, shown
+
+    status, text = asyncio.run(look())
+    assert status == 503 and "does not respond" in text
 
 
 def test_sections_are_the_smallest_groups(followed: Followed, browse: Any) -> None:
