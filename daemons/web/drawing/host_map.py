@@ -16,7 +16,7 @@ PARTS = 5
 """Classes of a fraction, besides none and full."""
 MAX_TEXTS = 6
 """Classes of texts; all other texts are in the class `OTHER`."""
-OTHER, UNKNOWN = "other", "unknown"
+OTHER, UNKNOWN, _UNLIMITED = "other", "unknown", "unlimited"
 _TEXT_TONES = ("busy", "ok", "mark", "warn", "wait", "bad")
 
 
@@ -67,22 +67,31 @@ def fraction_class(value: float) -> str:
 
 
 def range_classes(values: Iterable[float], text: Callable[[float], str]) -> tuple[list[ValueClass], Callable[[float], str]]:
-    """Classes of equal width from the lowest to the highest value, and the function that finds the class of a value."""
-    known = [value for value in values if not math.isnan(value)]
-    if not known:
-        return [UNKNOWN_CLASS], lambda value: UNKNOWN
-    low, width = min(known), (max(known) - min(known)) / PARTS
+    """Classes of equal width from the lowest to the highest finite value, one of infinite values, and the function that finds
+    the class of a value."""
+    found = list(values)
+    known = [value for value in found if math.isfinite(value)]
+    rest = [UNKNOWN_CLASS]
+    if any(map(math.isinf, found)):
+        rest.insert(0, ValueClass(_UNLIMITED, "infinity", "full"))
+    low, width = (min(known), (max(known) - min(known)) / PARTS) if known else (0.0, 0.0)
     if not width:
-        return [ValueClass("1", text(low), "l3"), UNKNOWN_CLASS], lambda value: UNKNOWN if math.isnan(value) else "1"
+        alike = [ValueClass("1", text(low), "l3")] if known else []
+        return [*alike, *rest], lambda value: _without_number(value) or "1"
     classes = [
         ValueClass(str(each + 1), f"{text(low + each * width)} to {text(low + (each + 1) * width)}", f"l{each + 1}")
         for each in range(PARTS)
     ]
 
     def find(value: float) -> str:
-        return UNKNOWN if math.isnan(value) else str(min(int((value - low) / width), PARTS - 1) + 1)
+        return _without_number(value) or str(min(int((value - low) / width), PARTS - 1) + 1)
 
-    return [*classes, UNKNOWN_CLASS], find
+    return [*classes, *rest], find
+
+
+def _without_number(value: float) -> str:
+    """The class of a value that is not finite; "" for others."""
+    return UNKNOWN if math.isnan(value) else _UNLIMITED if math.isinf(value) else ""
 
 
 def text_classes(texts: Iterable[str]) -> tuple[list[ValueClass], Callable[[str], str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import math
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,13 @@ def test_numbers_are_in_classes_of_equal_width() -> None:
     assert [find(value) for value in (2, 5, 12, float("nan"))] == ["1", "2", "5", "unknown"]
     assert range_classes([3, 3], str)[1](3) == "1"
     assert [each.name for each in range_classes([], str)[0]] == ["unknown"]
+
+
+@pytest.mark.parametrize(("numbers", "found"), [([2.0, 12.0], ["1", "5"]), ([3.0], ["1"]), ([], [])])
+def test_an_infinite_number_has_a_class_of_its_own(numbers: list[float], found: list[str]) -> None:
+    classes, find = range_classes([*numbers, math.inf], str)
+    assert [find(value) for value in (*numbers, math.inf)] == [*found, "unlimited"]
+    assert [each.label for each in classes[-2:]] == ["infinity", "unknown"]
 
 
 def test_the_most_frequent_texts_have_classes() -> None:
