@@ -36,6 +36,7 @@ COMMANDS = {
     "doctor": ("doctor", "doctor"),
     "web": ("web", "web_command"),
     "alarms": ("alarms", "alarms"),
+    "report": ("report", "report"),
     "demo": ("demo", "demo"),
     "upgrade-accounting": ("accounting_upgrade", "upgrade_accounting_command"),
     "completion": ("completion_command", "completion"),

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from daemons.qmaster.queries.job_ends import outcome
-from daemons.web.requested_memory import requested_memory, requests_of_category
 from daemons.web.shared import Web
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import FinishedJob, Job
 from gridengine.usage.accounting import AccountingRecord
 from gridengine.usage.failed import TEXTS
+from gridengine.usage.requested_memory import requested_memory, requests_of_category
 
 _NONE = ("", "NONE")
 _MAX_PAGES = 30

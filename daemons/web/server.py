@@ -31,6 +31,7 @@ from daemons.web.alarms.book import AlarmBook
 from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
 from daemons.web.mirror import StateMirror, follow
+from daemons.web.reports.monthly_mail import MonthlyMail
 from daemons.web.settings import WebSettings
 from daemons.web.shared import Web
 from daemons.web.trends.sampler import TrendSampler
@@ -45,7 +46,7 @@ MAX_CONNECTIONS_PER_PEER = 512
 class WebServer:
     """The web server of one cell, on the running event loop. `host`: unique name of this host, which authenticates its users.
 
-    `tls`: None for HTTP; `directory`: for the files of sessions, alarms and trends.
+    `tls`: None for HTTP; `directory`: for the files of sessions, alarms, trends and reports.
     """
 
     def __init__(
@@ -64,6 +65,8 @@ class WebServer:
         shared = Web(cell, self._mirror, self._client, tzlocal(), alarms, TrendStore(directory / "trends.db"))
         self._watch = AlarmWatch(shared, settings.alarms, settings.certificate)
         self._sampler = TrendSampler(shared)
+        self._monthly = MonthlyMail(shared, settings.reports, settings.base(), directory / "report.json")
+        self._reports = shared.reports
         app = build_app(shared)
         logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)
         guard = Guard(logins, frozenset(settings.names), settings.tls)
@@ -85,11 +88,14 @@ class WebServer:
         self._links.open(links)
         self._watch.start()
         self._sampler.start()
+        self._monthly.start()
 
     async def stop(self) -> None:
         """End all connections."""
         await self._watch.stop()
         await self._sampler.stop()
+        await self._monthly.stop()
+        await self._reports.stop()
         await self._links.close()
         if self._listener is not None:
             self._listener.close()

@@ -1,4 +1,4 @@
-"""`common/web`: the address and the names of a cell's web server, and its alarms.
+"""`common/web`: the address and the names of a cell's web server, its alarms and its monthly report.
 
 Owns the names of the settings and their defaults; the file is optional. Called at the start. Source: adr/0134.
 """
@@ -12,11 +12,13 @@ from pathlib import Path
 from daemons.runtime.cell import Cell, CellError, read_settings_file
 from daemons.web.alarms.alarm_settings import SETTINGS as ALARM_SETTINGS
 from daemons.web.alarms.alarm_settings import AlarmSettings, parse_alarm_settings
+from daemons.web.reports.report_settings import SETTINGS as REPORT_SETTINGS
+from daemons.web.reports.report_settings import ReportSettings, parse_report_settings
 from gridengine.addresses import LOOPBACK, LOOPBACK_6, canonical, is_address, is_link_local, is_loopback, join_port
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.web import ADDRESS, PORT, SETTINGS_FILE
 
-SETTINGS = ("address", "port", "names", "certificate", "key", *ALARM_SETTINGS)
+SETTINGS = ("address", "port", "names", "certificate", "key", *ALARM_SETTINGS, *REPORT_SETTINGS)
 """Names of all settings."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")
 
@@ -25,7 +27,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")
 class WebSettings:
     """`address`, `port`: at which the server listens; `names`: of the server, for browsers; links have the first name.
     `certificate`, `key`: files of a certificate that browsers trust; None: other hosts get the certificate of this host.
-    `alarms`: thresholds, and receivers of notices."""
+    `alarms`: thresholds, and receivers of notices; `reports`: receivers of the monthly report."""
 
     address: str
     port: int
@@ -33,6 +35,7 @@ class WebSettings:
     certificate: Path | None
     key: Path | None
     alarms: AlarmSettings
+    reports: ReportSettings
 
     @property
     def is_local(self) -> bool:
@@ -73,7 +76,7 @@ def read_settings(cell: Cell, host: str) -> WebSettings:
     names = (*(canonical(name) or name for name in given_names), *(own_names if local else reversed(own_names)), address)
     certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))
     try:
-        alarms = parse_alarm_settings(texts)
+        alarms, reports = parse_alarm_settings(texts), parse_report_settings(texts)
     except InvalidValueError as fault:
         raise CellError(f"{path}: {fault}") from None
-    return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key, alarms)
+    return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key, alarms, reports)

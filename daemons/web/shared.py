@@ -23,6 +23,7 @@ from daemons.web.job_rows import JobRows
 from daemons.web.manual_states import ManualStates
 from daemons.web.metric_families import EndCounts
 from daemons.web.mirror import StateMirror
+from daemons.web.reports.report_source import ReportSource
 from daemons.web.trends.trend_store import TrendStore
 from daemons.web.usage_history import UsageHistory
 from gridengine.errors import InvalidValueError
@@ -65,7 +66,7 @@ class Web:
 
     `jobs`: the rows of all jobs, shared by all visitors; `manual_states`: users who disabled or suspended queue instances;
     `usage`: usage of running tasks over time; `end_counts`: number of finished tasks by code; `alarms`: all alarms; `trends`: the
-    cell over time.
+    cell over time; `reports`: figures of the accounting file.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Web:
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
         self.manual_states, self.usage, self.end_counts = ManualStates(mirror), UsageHistory(mirror), EndCounts(mirror)
+        self.reports = ReportSource(cell, mirror, self.read)
         self._client = client
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:

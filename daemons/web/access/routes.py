@@ -1,4 +1,4 @@
-"""Login and logout, and the account page of the visitor: role, sessions and tokens.
+"""Login and logout, and the account page of the visitor: role, usage, sessions and tokens.
 
 Source: adr/0134. The secret of a link is in its path, which Referrer-Policy hides from other sites. The login needs a click, so
 that a program which opens all links of a mail does not use up the link.
@@ -14,6 +14,7 @@ from daemons.web.access.links import Links, token_fault
 from daemons.web.access.logins import LONGEST_S, Logins
 from daemons.web.pages.formats import moment
 from daemons.web.pages.forms import Question, no_question, with_question
+from daemons.web.pages.my_usage import my_usage
 from daemons.web.pages.page import Data, Page, Visit, html, page_route, render, visit_of
 from daemons.web.pages.templating import templates
 from daemons.web.shared import WEB
@@ -76,8 +77,9 @@ class Access:
         return response
 
     async def _me(self, visit: Visit) -> Data:
-        """The visitor with their sessions and tokens."""
+        """The visitor with their usage, sessions and tokens."""
         shown: Data = {"logins": list(self._logins.of(visit.caller.user)), "caller": visit.caller, "role_of": visit.role}
+        shown |= await my_usage(visit)
         return shown | {"scopes": agreed.SCOPES[::-1], "most_days": agreed.MAX_TOKEN_DAYS, "token": "", "fault": "", "values": {}}
 
     async def _grant(self, request: web.Request) -> web.Response:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from daemons.qmaster.queries.quotas import quotas
 from daemons.qmaster.queries.selection import Listing
-from daemons.runtime.cell import CellError
 from daemons.runtime.log_once import LogOnce
 from daemons.runtime.mail_sender import MailSender
 from daemons.web.alarms.alarm_settings import AlarmSettings
@@ -27,9 +26,9 @@ from daemons.web.alarms.rules import SEVERITIES, alarms
 from daemons.web.alarms.view import AlarmView, LoadAlarm, LocalFacts
 from daemons.web.job_rows import JobFilter
 from daemons.web.metric_families import ANONYMOUS
+from daemons.web.notice_sender import configured_mailer, is_notice_sender
 from daemons.web.quota_uses import quota_uses
 from daemons.web.shared import Web
-from gridengine.config import KINDS
 
 _log = logging.getLogger(__name__)
 
@@ -39,8 +38,6 @@ FACTS_S = 60.0
 """Seconds between two readings of the facts of this host."""
 LOADS_S = 30.0
 """Seconds between two looks at the load thresholds of all queue instances."""
-_DEFAULT_MAILER = str(KINDS["configuration"].model_fields["mailer"].default)
-"""For a web server that has not reached the qmaster yet."""
 
 
 class AlarmWatch:
@@ -103,21 +100,13 @@ class AlarmWatch:
 
     def _notices(self, book: AlarmBook, ended: Sequence[AlarmEntry]) -> tuple[list[AlarmEntry], list[AlarmEntry]]:
         """The alarms with a begin, and with an end, that is to be sent now: each once."""
-        if not (self._mail or self._webhook) or not self._is_sender():
+        if not (self._mail or self._webhook) or not is_notice_sender(self._shared.cell, self._settings.sender):
             return [], []
         least = SEVERITIES.index(self._settings.severity)
         begun = [each for each in book.active if not each.notified and SEVERITIES.index(each.alarm.severity) <= least]
         for each in begun:
             each.notified = True
         return begun, [each for each in ended if each.notified]
-
-    def _is_sender(self) -> bool:
-        """Whether this web server sends notices: by default the web server of the master host."""
-        cell = self._shared.cell
-        try:
-            return cell.own_name().lower() == (self._settings.sender or cell.master_host()).lower()
-        except (CellError, OSError):
-            return False
 
     def _add_to_webhook(self, begun: Sequence[AlarmEntry], ended: Sequence[AlarmEntry], now: float) -> None:
         if self._webhook is not None:
@@ -139,8 +128,7 @@ class AlarmWatch:
                 _log.error("cannot save alarms: %s", error.strerror)
 
     def _mailer(self) -> str | None:
-        mirror = self._shared.mirror
-        return mirror.state.configuration().mailer if mirror.ready else _DEFAULT_MAILER
+        return configured_mailer(self._shared.mirror)
 
     def _load_alarms(self) -> list[LoadAlarm]:
         """The load alarms, at most `LOADS_S` old."""

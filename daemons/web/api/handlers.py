@@ -22,6 +22,7 @@ from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.alarms.acknowledging import acknowledge
 from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
+from daemons.web.api.reports import report
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
 from daemons.web.api.trends import trend_of
 from daemons.web.finished_jobs import finished_job
@@ -330,6 +331,7 @@ def routes() -> list[web.RouteDef]:
         web.get(f"{ROOT}/jobs/{{id}}", with_problems(_job)),
         web.get(f"{ROOT}/alarms", with_problems(_alarms)),
         web.get(f"{ROOT}/trends", with_problems(_trends)),
+        web.get(f"{ROOT}/reports", with_problems(report)),
         web.post(f"{ROOT}/alarms/{{id}}/acknowledge", with_problems(_acknowledge)),
         web.get(objects, with_problems(_show)),
         web.put(objects, with_problems(_change)),

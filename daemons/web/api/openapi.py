@@ -13,6 +13,7 @@ import msgspec
 
 from daemons.runtime.idempotency import HEADER
 from daemons.web.alarms.acknowledging import MAX_NOTE
+from daemons.web.api.reports import QUERY as REPORT_QUERY
 from daemons.web.api.resources import ANY, RESOURCES, Resource
 from daemons.web.api.streams import STREAMS
 from daemons.web.api.trends import QUERY, SCHEMA
@@ -64,6 +65,7 @@ def document() -> dict[str, Any]:
     add("GET", "/alarms", _operation("GET", "/alarms", "Alarms with cause and next step.", alarm_query, None, _LIST))
     text = "The cell, a host or a cluster queue over time."
     add("GET", "/trends", _operation("GET", "/trends", text, QUERY, None, SCHEMA))
+    add("GET", "/reports", _operation("GET", "/reports", "A report on a period and the period before.", REPORT_QUERY, None, {}))
     path, text = "/alarms/{id}/acknowledge", "Acknowledge an active alarm. For operators."
     add("POST", path, _operation("POST", path, text, {}, _ACKNOWLEDGEMENT, _ANSWER))
     for row in RESOURCES:

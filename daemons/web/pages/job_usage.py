@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from daemons.web.pages.formats import memory
-from daemons.web.requested_memory import requested_memory
 from daemons.web.usage_history import Sample
 from gridengine.state.jobs import Job, Task
+from gridengine.usage.requested_memory import requested_memory
 
 
 class UsagePlot(NamedTuple):

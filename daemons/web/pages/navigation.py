@@ -12,7 +12,10 @@ NAVIGATION = {
         ("Hosts", "/hosts"), ("Host groups", "/hostgroups"), ("Complexes", "/complexes"), ("Quotas", "/quotas"),
         ("Policies", "/policies"), ("Configuration", "/config"),
     ),
-    "Reports": (("Failures", "/failures"), ("Accounting", "/accounting"), ("History", "/history"), ("Messages", "/messages")),
+    "Reports": (
+        ("Reports", "/reports"), ("Failures", "/failures"), ("Accounting", "/accounting"), ("History", "/history"),
+        ("Messages", "/messages"),
+    ),
 }
 
 

@@ -16,6 +16,8 @@ from daemons.qmaster.serve.streams.mirrors import Mirrors
 from daemons.runtime.cell import Cell as InstalledCell
 from daemons.runtime.qmaster_client import LocalCaller, NoQmasterError
 from daemons.web.mirror import MirroredChange, StateMirror
+from daemons.web.reports.report_reader import figures
+from daemons.web.reports.report_source import ReportError, ReportSource
 from daemons.web.shared import Web
 from gridengine.protocols.delivery import OutputTail, encode
 from gridengine.protocols.gdi.requests import Caller
@@ -113,7 +115,18 @@ def web_of(followed: Followed, directory: Path) -> tuple[Web, Link]:
     installed.daily_backups = partial(InstalledCell.daily_backups, installed)
     assert asyncio.get_running_loop()
     link: Any = Link(followed)
-    return Web(_as_cell(installed), followed.mirror, link, UTC), link
+    shared = Web(_as_cell(installed), followed.mirror, link, UTC)
+    shared.reports = ReportSource(shared.cell, shared.mirror, shared.read, read_figures)
+    return shared, link
+
+
+async def read_figures(request: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a report in JSON, read in this process."""
+    try:
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(figures(request)))
+    except OSError as error:
+        raise ReportError(f"cannot read {request['path']}: {error.strerror}") from None
+    return found
 
 
 def _as_cell(installed: Any) -> InstalledCell:

@@ -1,4 +1,4 @@
-"""The memory that a job requests: in bytes, and as the text of its request. Pure. Called by the pages of jobs."""
+"""The memory that a job requests: in bytes, and as the text of its request. Pure. Called by the pages of jobs and by reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridengine.values.units import parse_memory
 
 _RESOURCES = ("h_vmem", "s_vmem", "h_rss", "mem_free", "virtual_free", "mem_used")
 """Resources for memory requests, the strictest limit first."""
-_PER_SLOT = ("h_vmem", "s_vmem", "h_rss")
+PER_SLOT = ("h_vmem", "s_vmem", "h_rss")
 _HARD = re.compile(r"(?<!-soft )(?<!\S)-l (\S+)")
 """The hard requests in the category of an accounting record. Source: AC-3."""
 
@@ -24,7 +24,7 @@ def requested_memory(requests: Mapping[str, str], slots: int) -> tuple[str, floa
         except InvalidValueError:
             continue
         if 0 < size < float("inf"):
-            count = slots if name in _PER_SLOT else 1
+            count = slots if name in PER_SLOT else 1
             return f"{name}={text}" + (f" × {count}" if count > 1 else ""), size * count
     return "-", 0.0
 
