@@ -23,7 +23,7 @@ from gridengine.syntax.object_file import format_complex_table, format_object, p
 from gridengine.terminal.hints import did_you_mean
 
 #: Entries of `cluster-config` that are no objects.
-NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "scripts", "grafana", "README.md"})
+NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "scripts", "grafana", "prometheus", "README.md"})
 
 
 def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) -> None:

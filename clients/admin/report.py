@@ -1,6 +1,6 @@
 """`gridengine report`: usage, waiting times, efficiency and failures of a period, from the accounting file of the cell.
 
-Owns the output. The figures are those of the page Reports; no web server and no database is needed. Called by `program`.
+Owns the output. The page Reports has the same figures; no web server and no database is needed. Called by `program`.
 """
 
 from __future__ import annotations

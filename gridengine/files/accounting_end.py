@@ -1,6 +1,6 @@
 """The end of an accounting file: the lines since a moment, without a reading of the years before.
 
-Owns the search for the place. The records are in the order of their writing, which is nearly that of their ends: a bisection
+Owns the search for the place. The records are in the order of their writing, nearly the order of their ends: a bisection
 finds the place, and a day before the moment covers clocks that differ. Called for reports.
 """
 
@@ -31,11 +31,11 @@ class AccountingEnd:
         self.path = path
         with path.open("rb") as file:
             self._size = file.seek(0, 2)
-            found = _place(file, self._size, begin - _MARGIN_S)
-            self._offset = max(found, self._size - most_bytes)
+            place = _place(file, self._size, begin - _MARGIN_S)
+            self._offset = max(place, self._size - most_bytes)
             ends = _ends(file, self._offset)
         self.first = min(ends) if ends else None
-        self.reaches_back = self._offset == found and self.first is not None and (found > 0 or self.first <= begin)
+        self.reaches_back = self._offset == place and self.first is not None and (place > 0 or self.first <= begin)
 
     def lines(self) -> Iterator[bytes]:
         """Whole lines, up to the present end of the file. Raises OSError."""

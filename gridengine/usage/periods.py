@@ -1,6 +1,6 @@
 """Periods of reports: their names, their two ends, and the period before each, for the comparison.
 
-Owns the words for periods. Pure: `now` and the time zone, None for that of the process, are arguments. Called by the reports of
+Owns the words for periods. Pure: `now` and the time zone (None: of the process) are arguments. Called by the reports of
 the web server and by `gridengine report`.
 """
 
@@ -16,7 +16,7 @@ LAST_MONTH, THIS_MONTH = "last-month", "month"
 NAMED = {
     LAST_MONTH: "Last month", THIS_MONTH: "This month", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "365 days",
 }
-"""The periods that pages offer, with their labels. Further ones: `YYYY-MM`, and `YYYY-MM-DD..YYYY-MM-DD`, both days included."""
+"""The periods of pages, with their labels. Further periods: `YYYY-MM`, and `YYYY-MM-DD..YYYY-MM-DD`, both days included."""
 MOST_DAYS = 3660
 """Days of the longest period."""
 _DAYS = re.compile(r"([0-9]{1,4})d", re.ASCII)

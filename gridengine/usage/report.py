@@ -1,7 +1,7 @@
 """A report on a period: usage, waiting times, efficiency and failures by user, project, cluster queue or host.
 
 Owns the figures and their definitions. A task counts in the period in which it started, as for `qacct -b -e`, so that the totals
-agree; only the slot hours are those that lie within the period. Pure: lines in, figures out. Called by the process that the web
+agree; slot hours are counted within the period only. Pure: lines in, figures out. Called by the process that the web
 server starts, and by `gridengine report`. Source: sge_accounting(5), AC-1, QA-5; adr/0305.
 """
 
@@ -28,7 +28,7 @@ MASTER = ("NONE", "")
 """The field `pe_taskid` of a record that is no record of a slave task."""
 
 
-class Row(NamedTuple):
+class ReportRow(NamedTuple):
     """The figures of a group, `name`. `tasks`: that started in the period; `wallclock`, `cpu`: s, the sums of qacct.
 
     `slot_s`: slots × seconds within the period; `work_s`: slots × run time of the tasks, in s; `peak`, `requested`: peak memory
@@ -64,11 +64,11 @@ class Row(NamedTuple):
         return _part(self.failed, self.tasks)
 
 
-class Table(NamedTuple):
-    """The `rows` of a period, those with most slot hours first, and their `total`."""
+class ReportTable(NamedTuple):
+    """The `rows` of a period, the groups with most slot hours first, and their `total`."""
 
-    rows: list[Row]
-    total: Row
+    rows: list[ReportRow]
+    total: ReportRow
 
 
 class Tally:
@@ -108,10 +108,10 @@ class Tally:
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> ReportRow:
         waits = sorted(self.waits)
         median, p90 = (quantile(waits, 0.5), quantile(waits, 0.9)) if waits else (None, None)
-        return Row(
+        return ReportRow(
             name, self.tasks, self.wallclock, self.cpu, self.slot_s, self.work_s, self.peak, self.requested, median, p90,
             self.failed, self.lost_s,
         )
@@ -152,7 +152,7 @@ class Tables:
                 if is_in:
                     tally.add(record)
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ReportTable]:
         """A table for each period, in their order."""
         return [_table(tallies) for tallies in self._tallies]
 
@@ -187,13 +187,13 @@ def change(now: float | None, before: float | None) -> float | None:
     return 100 * (now - before) / before if now is not None and before else None
 
 
-def as_rows(table: Any) -> Table:
+def as_rows(table: Any) -> ReportTable:
     """A table that came as JSON."""
     rows, total = table
-    return Table([Row(*row) for row in rows], Row(*total))
+    return ReportTable([ReportRow(*row) for row in rows], ReportRow(*total))
 
 
-def _table(tallies: dict[str, Tally]) -> Table:
+def _table(tallies: dict[str, Tally]) -> ReportTable:
     order = sorted(tallies, key=lambda name: (-tallies[name].slot_s, -tallies[name].tasks, name))
     total, rest = Tally(), Tally()
     for name in order:
@@ -201,7 +201,7 @@ def _table(tallies: dict[str, Tally]) -> Table:
     rows = [tallies[name].row(name) for name in order[:MOST_ROWS]]
     for name in order[MOST_ROWS:]:
         rest.merge(tallies[name])
-    return Table(rows + ([rest.row(OTHERS)] if order[MOST_ROWS:] else []), total.row("total"))
+    return ReportTable(rows + ([rest.row(OTHERS)] if order[MOST_ROWS:] else []), total.row("total"))
 
 
 def _part(part: float, whole: float) -> float | None:

@@ -11,10 +11,10 @@ from html import escape
 from typing import Any, NamedTuple
 
 from gridengine.usage.periods import Period
-from gridengine.usage.report import Row, Table, change
+from gridengine.usage.report import ReportRow, ReportTable, change
 from gridengine.values.printable import printable
 from gridengine.values.quantities import clock_text
-from gridengine.values.units import counted
+from gridengine.values.units import counted, format_duration
 
 TITLES = {"user": "User", "project": "Project", "queue": "Cluster queue", "host": "Host"}
 MOST_TEXT_ROWS = 40
@@ -29,7 +29,7 @@ _HOUR_S = 3600.0
 
 
 class Basis(NamedTuple):
-    """The present `slots` of the cell, of its queues and of its hosts; `targets`: parts of the share tree by
+    """The present `slots` of the cell, `of_queues` and `of_hosts` by their names; `targets`: parts of the share tree by
     the names of its nodes, 0..1; {} without a tree."""
 
     slots: int
@@ -39,29 +39,29 @@ class Basis(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A report `by` user, project, queue or host, with the table of the `period` and of the period `before`.
+    """A report `by` user, project, queue or host: the `table` of the `period`, and `table_before` of the period `before`.
 
     `first`: epoch s of the end of the first record, None without records; `reaches_back`: whether records reach back to the
-    period before; `faults`: number of lines that are no records.
+    period before; `faults`: number of lines that are no records; `basis`: for utilisation and targets.
     """
 
     by: str
     period: Period
     before: Period
-    table: Table
-    table_before: Table
+    table: ReportTable
+    table_before: ReportTable
     first: float | None
     reaches_back: bool
     faults: int
     basis: Basis
 
 
-class Line(NamedTuple):
+class ReportLine(NamedTuple):
     """A group of a report: `now`, and `before` in the period before. `part`: of all used slot hours; `target`: by the share tree;
     `utilisation`: of the slots that the group has. Parts are 0..1, None if unknown."""
 
-    now: Row
-    before: Row
+    now: ReportRow
+    before: ReportRow
     part: float | None
     target: float | None
     utilisation: float | None
@@ -89,23 +89,23 @@ def basis_of(instances: Iterable[tuple[str, int]], share_tree: Sequence[Mapping[
     return Basis(total, of_queues, of_hosts, targets)
 
 
-def lines(report: Report) -> list[Line]:
-    """All groups, those with most slot hours first."""
+def lines(report: Report) -> list[ReportLine]:
+    """All groups, in the order of their slot hours."""
     before = {row.name: row for row in report.table_before.rows}
-    return [_line(report, row, before.get(row.name) or Row(row.name)) for row in report.table.rows]
+    return [_line(report, row, before.get(row.name) or ReportRow(row.name)) for row in report.table.rows]
 
 
-def total_line(report: Report) -> Line:
+def total_line(report: Report) -> ReportLine:
     """The whole cell."""
     return _line(report, report.table.total, report.table_before.total, is_total=True)
 
 
-def _line(report: Report, row: Row, before: Row, is_total: bool = False) -> Line:
+def _line(report: Report, row: ReportRow, before: ReportRow, is_total: bool = False) -> ReportLine:
     basis, whole = report.basis, report.table.total.slot_s
     groups: Mapping[str, Mapping[str, int]] = {"queue": basis.of_queues, "host": basis.of_hosts}
     slots = basis.slots if is_total else groups.get(report.by, {}).get(row.name, 0)
     available_s = slots * report.period.length_s
-    return Line(
+    return ReportLine(
         row, before, part=row.slot_s / whole if whole else None,
         target=basis.targets.get(row.name) if report.by in ("user", "project") and not is_total else None,
         utilisation=row.slot_s / available_s if available_s else None,
@@ -135,12 +135,12 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _json_line(line: Line) -> dict[str, Any]:
+def _json_line(line: ReportLine) -> dict[str, Any]:
     parts = {"share": line.part, "target": line.target, "utilisation": line.utilisation}
     return _json_row(line.now) | parts | {"before": _json_row(line.before)}
 
 
-def _json_row(row: Row) -> dict[str, Any]:
+def _json_row(row: ReportRow) -> dict[str, Any]:
     parts = {"cpu_part": row.cpu_part, "memory_part": row.memory_part, "failed_part": row.failed_part}
     return row._asdict() | parts
 
@@ -150,7 +150,7 @@ def csv_rows(report: Report) -> list[list[Any]]:
     return [_csv_row(line) for line in lines(report)]
 
 
-def _csv_row(line: Line) -> list[Any]:
+def _csv_row(line: ReportLine) -> list[Any]:
     now, before = line.now, line.before
     return [
         now.name, now.tasks, _hours(now.slot_s), _hours(before.slot_s), _rounded(line.change("slot_s")), _percent(line.part),
@@ -196,23 +196,30 @@ def wait_text(seconds: float | None) -> str:
     return "-" if seconds is None else clock_text(seconds)
 
 
-def summary(report: Report) -> list[tuple[str, str, str]]:
-    """(label, figure, difference to the period before) of the whole cell."""
+class Fact(NamedTuple):
+    """A fact of the whole cell, as texts: `label`, `figure`, a `detail` and the `difference` to the period before."""
+
+    label: str
+    figure: str
+    detail: str
+    difference: str
+
+
+def summary(report: Report) -> list[Fact]:
+    """The facts of the whole cell."""
     line = total_line(report)
     now = line.now
-    used = f"{hours_text(now.slot_s)} slot hours"
-    if line.utilisation is not None:
-        used = f"{part_text(line.utilisation)} of {counted(report.basis.slots, 'slot')}, {used}"
-    failed = counted(now.failed, "task") + (f" ({part_text(now.failed_part)})" if now.tasks else "")
+    waits = [("-" if each is None else format_duration(each)) for each in (now.wait_median, now.wait_p90)]
+    of_slots = f"{counted(report.basis.slots, 'slot')}, {hours_text(now.slot_s)} slot hours"
+    lost = f"{part_text(now.failed_part)} of the tasks, {hours_text(now.lost_s)} slot hours"
     return [
-        ("Utilisation", used, change_text(line.change("slot_s"))),
-        ("Tasks", f"{now.tasks:,}", change_text(line.change("tasks"))),
-        ("Waiting time, median", wait_text(now.wait_median), change_text(line.change("wait_median"))),
-        ("Waiting time, 90th percentile", wait_text(now.wait_p90), change_text(line.change("wait_p90"))),
-        ("CPU time of slot time", part_text(now.cpu_part), change_text(line.change("cpu_part"))),
-        ("Peak memory of requested", part_text(now.memory_part), change_text(line.change("memory_part"))),
-        ("Failures", failed, change_text(line.change("failed"))),
-        ("Slot hours of failures", hours_text(now.lost_s), change_text(line.change("lost_s"))),
+        Fact("Utilisation", part_text(line.utilisation), of_slots, change_text(line.change("slot_s"))),
+        Fact("Tasks", f"{now.tasks:,}", "", change_text(line.change("tasks"))),
+        Fact("Waiting time, median", waits[0], "", change_text(line.change("wait_median"))),
+        Fact("Waiting time, 90th percentile", waits[1], "", change_text(line.change("wait_p90"))),
+        Fact("CPU time", part_text(now.cpu_part), "of slots × run time", change_text(line.change("cpu_part"))),
+        Fact("Peak memory", part_text(now.memory_part), "of requests", change_text(line.change("memory_part"))),
+        Fact("Failures", f"{now.failed:,}", lost if now.tasks else "", change_text(line.change("failed"))),
     ]
 
 
@@ -223,7 +230,7 @@ def columns(report: Report) -> list[str]:
     return [TITLES[report.by], "Tasks", "Slot hours", "Change", *special, *rest]
 
 
-def cells(report: Report, line: Line) -> list[str]:
+def cells(report: Report, line: ReportLine) -> list[str]:
     """The texts of a row, below `columns`."""
     now = line.now
     is_place = report.by in ("queue", "host")
@@ -244,8 +251,9 @@ def as_text(report: Report, cell: str, zone: tzinfo | None) -> str:
     """The report as plain text, the largest groups only."""
     shown = lines(report)
     head = [title(report, cell, zone), f"compared with {report.before.days(zone)}", ""]
-    for label, figure, difference in summary(report):
-        head.append(f"{label:<30} {figure}" + (f"  ({difference})" if difference else ""))
+    for fact in summary(report):
+        difference = f"({fact.difference})" if fact.difference else ""
+        head.append(" ".join(filter(None, (f"{fact.label:<30}", fact.figure, fact.detail, difference))))
     table = [columns(report), *(cells(report, line) for line in shown[:MOST_TEXT_ROWS])]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     rows = [_padded(row, widths) for row in table] if shown else ["No task in this period."]

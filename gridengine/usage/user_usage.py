@@ -1,6 +1,6 @@
 """The usage of one user in the last 7 and 30 days, their failed tasks, and hints on requests that are larger than needed.
 
-Owns the hints and their limits. Pure: lines in, figures out. The figures are those of reports. Called by the process of reports.
+Owns the hints and their limits. Pure: lines in, figures out. Reports have the same figures. Called by the process of reports.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gridengine.errors import InvalidValueError
 from gridengine.usage.accounting import AccountingRecord
-from gridengine.usage.report import MASTER, Row, Tally, is_failure, record_of
+from gridengine.usage.report import MASTER, ReportRow, Tally, is_failure, record_of
 from gridengine.usage.requested_memory import PER_SLOT, requests_of_category
 from gridengine.values.quantities import clock_text
 from gridengine.values.units import parse_memory, parse_time
@@ -43,7 +43,7 @@ class FailedTask(NamedTuple):
 
 
 class Hint(NamedTuple):
-    """A hint for jobs of a `name` (digits as `*`): what they requested and used, `text`; `option`: of qsub, that would do."""
+    """A hint for jobs of a `name` (digits as `*`). `text`: their request and their use; `option`: a sufficient option of qsub."""
 
     name: str
     text: str
@@ -51,16 +51,16 @@ class Hint(NamedTuple):
 
 
 class UserUsage(NamedTuple):
-    """`rows`: the figures of the last 7 and of the last 30 days. `failures`: the last failed tasks, the newest first. `hints`: in
-    the order of what they save."""
+    """`rows`: the figures of the last 7 and 30 days. `failures`: the last failed tasks, the newest first. `hints`: the
+    largest saving first."""
 
-    rows: list[Row]
+    rows: list[ReportRow]
     failures: list[FailedTask]
     hints: list[Hint]
 
 
 class _Jobs:
-    """What the successful tasks of a name with the same requests used."""
+    """The usage of the successful tasks of a name with the same requests."""
 
     __slots__ = ("busy_s", "category", "longest_s", "pe", "peak", "slots", "tasks", "work_s")
 
@@ -118,7 +118,7 @@ def _note(record: AccountingRecord, failures: list[FailedTask], jobs: dict[tuple
 def usage_of(data: Any) -> UserUsage:
     """The usage that came as JSON."""
     rows, failures, hints = data
-    return UserUsage([Row(*row) for row in rows], [FailedTask(*each) for each in failures], [Hint(*each) for each in hints])
+    return UserUsage([ReportRow(*row) for row in rows], [FailedTask(*each) for each in failures], [Hint(*each) for each in hints])
 
 
 def _hints(jobs: dict[tuple[str, str, str], _Jobs]) -> list[Hint]:
@@ -139,7 +139,7 @@ def _advice(used: _Jobs, requests: dict[str, str]) -> Iterable[tuple[float, str,
     enough = max(_LEAST_BYTES, _SPARE * peak)
     if used.peak and request >= _WORTH * enough:
         each = " a slot" if used.slots > 1 else ""
-        text = f"asked for {size_in_words(request)}{each}, used {size_in_words(peak)} at most, {in_tasks}"
+        text = f"asked for {readable_size(request)}{each}, used {readable_size(peak)} at most, {in_tasks}"
         yield 1 - enough / request, text, f"-l {resource}={round_size(enough)}"
     limit, run_s = _amount(parse_time, requests.get("h_rt", "")), max(_LEAST_S, _SPARE * used.longest_s)
     if limit >= _WORTH * run_s:
@@ -153,7 +153,7 @@ def _advice(used: _Jobs, requests: dict[str, str]) -> Iterable[tuple[float, str,
 
 
 def _amount(parse: Any, text: str) -> float:
-    """The value of a request, 0 for none, for one that cannot be read, and for infinity."""
+    """The value of a request, 0 for none, for an invalid text, and for infinity."""
     try:
         value = float(parse(text)) if text else 0.0
     except InvalidValueError:
@@ -163,17 +163,17 @@ def _amount(parse: Any, text: str) -> float:
 
 def round_size(size: float) -> str:
     """A size for -l, rounded up to two digits, in M or G: `400M`, `1.5G`."""
-    for letter, unit in (("G", 1 << 30), ("M", 1 << 20)):
+    for suffix, unit in (("G", 1 << 30), ("M", 1 << 20)):
         if size >= unit:
             amount = size / unit
             step = 10.0 ** (len(str(int(amount))) - 2)
-            return f"{-(-amount // step) * step:.10g}{letter}"
+            return f"{-(-amount // step) * step:.10g}{suffix}"
     return "1M"
 
 
-def size_in_words(size: float) -> str:
+def readable_size(size: float) -> str:
     """`8 G`, `200 M`, `1.5 G`, for people."""
-    for letter, unit in (("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+    for suffix, unit in (("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
         if size >= unit:
-            return f"{size / unit:.3g} {letter}"
+            return f"{size / unit:.3g} {suffix}"
     return f"{size:.0f} bytes"

@@ -1,6 +1,6 @@
 """The visitor's usage: figures of the last days, failed tasks, hints on requests, and quotas; for the page of their account.
 
-Owns the data of `my_usage.html`. The figures are those of reports. Called by `access.routes`. Source: AC-1, RQ-7.
+Owns the data of `my_usage.html`. Reports have the same figures. Called by `access.routes`. Source: AC-1, RQ-7.
 """
 
 from __future__ import annotations

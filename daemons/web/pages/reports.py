@@ -1,6 +1,6 @@
 """The page of reports: a period by user, project, cluster queue or host, compared with the period before.
 
-Owns the choice of period and groups by the address. The figures are those of `reports.report_source`. Source: AC-1; adr/0305.
+Owns the choice of period and groups by the address. `reports.report_source` has the figures. Source: AC-1; adr/0305.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from daemons.web.reports.report_source import LONGEST_S, ReportError
 from gridengine.errors import InvalidValueError
 from gridengine.usage.periods import LAST_MONTH, NAMED, Period, parse_period
 from gridengine.usage.report import BY
-from gridengine.usage.report_form import CSV_COLUMNS, NOTE, TITLES, Line, csv_rows, lines, notes, summary
+from gridengine.usage.report_form import CSV_COLUMNS, NOTE, TITLES, ReportLine, csv_rows, lines, notes, summary
 
 ROWS = 100
 _ADDRESSES: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -27,7 +27,8 @@ _ADDRESSES: dict[str, tuple[str, Callable[[str], str]]] = {
 
 
 class _Choice(NamedTuple):
-    """`by`: a name of `BY`; `text`: of the period; `period`, `before`: None for an invalid text, whose reason is `fault`."""
+    """`by`: a name of `BY`; `text`: of the period; `period`, `before`: None for an invalid
+    text; `fault`: the reason."""
 
     by: str
     text: str
@@ -90,7 +91,7 @@ def _address(visit: Visit, name: str) -> str:
     return link(visit.here, period=name, **{"from": None, "to": None})
 
 
-def _object_address(visit: Visit, by: str, line: Line) -> str:
+def _object_address(visit: Visit, by: str, line: ReportLine) -> str:
     """The page of a group, "" if there is none."""
     name = line.now.name
     if by == "user":

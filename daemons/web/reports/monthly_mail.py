@@ -35,7 +35,7 @@ ROUND_S = 60.0
 
 
 class _Note(msgspec.Struct):
-    """The content of the file. `month`: the last one whose report was sent, or is not sent: `2026-10`."""
+    """The content of the file. `month`: the last month with a report that was sent, or need not be sent: `2026-10`."""
 
     month: str
 

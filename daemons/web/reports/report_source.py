@@ -59,10 +59,10 @@ class ReportSource:
     async def report(self, by: str, period: Period, before: Period, patience_s: float = PATIENCE_S) -> Report | None:
         """The report, None while it is being computed. Raises ReportError, NoQmasterError."""
         request = {"by": by, "periods": [period, before]}
-        found = await self._figures(("report", by, period.name), request, patience_s)
-        if found is None:
+        answer = await self._figures(("report", by, period.name), request, patience_s)
+        if answer is None:
             return None
-        request, figures = found["request"], found["figures"]
+        request, figures = answer["request"], answer["figures"]
         period, before = (Period(*each) for each in request["periods"])
         table, table_before = map(as_rows, figures["tables"])
         return Report(
@@ -72,8 +72,8 @@ class ReportSource:
 
     async def usage(self, user: str, patience_s: float = PATIENCE_S) -> UserUsage | None:
         """The usage of a user in the last days, None while it is being computed. Raises ReportError."""
-        found = await self._figures(("user", user), {"user": user, "now": self._clock()}, patience_s)
-        return None if found is None else usage_of(found["figures"]["usage"])
+        answer = await self._figures(("user", user), {"user": user, "now": self._clock()}, patience_s)
+        return None if answer is None else usage_of(answer["figures"]["usage"])
 
     async def stop(self) -> None:
         """End the processes."""
@@ -83,7 +83,7 @@ class ReportSource:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _figures(self, key: tuple[str, ...], request: Figures, patience_s: float) -> Figures | None:
-        """The request of a process and its answer, of this call or of an earlier one. Raises ReportError."""
+        """The request of a process and its answer, of this call or of an earlier call. Raises ReportError."""
         now = self._clock()
         self._kept = {key: kept for key, kept in self._kept.items() if now < kept[0] or not kept[1].done()}
         if key not in self._kept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,7 @@ from daemons.web.alarms.view import Thresholds
 from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import PAGES, build_app
 from daemons.web.pages.page import find_page
+from tests.accounting_lines import accounting_line
 from tests.harness import Cell
 from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, resize, serious_findings, wire_bytes
 from tests.integration.web.serving import Serving
@@ -30,6 +32,7 @@ EXAMPLES = [
     "/accounting/sql", "/jobs/1/output", "/jobs/153", "/search?find=h1",
     "/alarms?state=ended", "/jobs?state=failed", "/failures?span=7d&owner=alice", "/jobs/1/tasks",
     "/hosts?view=map&colour=state&group=y", "/trends?host=h1&span=7d",
+    "/reports?by=host&period=30d", "/reports?period=soon",
     "/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice",
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
@@ -68,7 +71,12 @@ def address(followed: Followed, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """The address of a web server that treats every visitor as root."""
 
     async def make() -> web.Application:
-        shared, _ = web_of(followed, tmp_path_factory.mktemp("common"))
+        common = tmp_path_factory.mktemp("common")
+        days = [time.time() - day * 86_400 for day in range(1, 90)]
+        owners = ("alice", "bob", "someone_with_a_very_long_name_for_a_user")
+        lines = [accounting_line(day, 9_000, 70, owner=owners[int(day) % 3], exit_status=int(day) % 2) for day in days]
+        (common / "accounting").write_bytes(b"no record\n" + b"".join(reversed(lines)))
+        shared, _ = web_of(followed, common)
         shared.alarms = AlarmBook(hold_s=0.0)
         shared.alarms.update([Alarm("shadow_behind", "warning", "m2", "It is away.", "Start it.")], 1.0)
         watch = AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0.0, job_pending_s=0.0)))

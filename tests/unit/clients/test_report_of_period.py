@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from clients import gdi
 from clients.admin import report as command
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.errors import AdminError
@@ -80,7 +81,7 @@ def test_the_forms_have_the_same_rows(shell: Shell, accounting: Path, capsys: py
     text, html = run(shell, capsys, form="text", **options), run(shell, capsys, form="html", **options)
     assert text.startswith("Grid Engine cell default: report by user, 2026-11-20\ncompared with 2026-11-19\n")
     assert "\nalice " in text and "<td>alice</td>" in html
-    assert "% of 12 slots" in text
+    assert "% 12 slots, " in text
 
 
 @pytest.mark.parametrize(("period", "reason"), [("tomorrow", 'period: "tomorrow" is no period: '), ("30d", "cannot read ")])
@@ -95,8 +96,8 @@ def test_without_the_qmaster_the_report_has_no_utilisation(
     shell: Shell, accounting: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*request: object) -> None:
-        raise command.gdi.Unreachable("no qmaster")
+        raise gdi.Unreachable("no qmaster")
 
-    monkeypatch.setattr(command.gdi, "call", fail)
+    monkeypatch.setattr(gdi, "call", fail)
     data = json.loads(run(shell, capsys, by="user", period="2026-11-20", form="json"))
     assert (data["slots"], data["total"]["utilisation"]) == (0, None)

@@ -8,7 +8,7 @@ import pytest
 
 from gridengine.usage.failed import ENFORCED, MIGRATING, RESCHEDULED
 from gridengine.usage.periods import Period
-from gridengine.usage.report import OTHERS, Row, Table, Tables, change, quantile
+from gridengine.usage.report import OTHERS, ReportRow, ReportTable, Tables, change, quantile
 from gridengine.usage.report_form import Report, as_html, as_json, as_text, basis_of, csv_rows, lines, total_line
 from tests.accounting_lines import accounting_line
 
@@ -18,14 +18,14 @@ PERIOD, BEFORE = Period("p", BEGIN, BEGIN + DAY), Period("", BEGIN - DAY, BEGIN)
 GIGA = 2**30
 
 
-def tables(*content: bytes, by: str = "user") -> tuple[Table, Table, int]:
+def tables(*content: bytes, by: str = "user") -> tuple[ReportTable, ReportTable, int]:
     made = Tables(by, [PERIOD, BEFORE])
     made.add_lines(content)
     now, before = made.tables()
     return now, before, made.faults
 
 
-def rows(*content: bytes, by: str = "user") -> dict[str, Row]:
+def rows(*content: bytes, by: str = "user") -> dict[str, ReportRow]:
     return {row.name: row for row in tables(*content, by=by)[0].rows}
 
 
@@ -106,7 +106,7 @@ def test_lines_that_are_no_records_are_counted() -> None:
 
 def test_an_empty_period_has_no_rows_and_no_parts() -> None:
     now, before, faults = tables()
-    assert now == before == Table([], Row("total"))
+    assert now == before == ReportTable([], ReportRow("total"))
     assert (now.total.cpu_part, now.total.failed_part, faults) == (None, None, 0)
 
 
@@ -159,7 +159,7 @@ def test_all_forms_have_the_figures() -> None:
         accounting_line(BEGIN, 3600, exit_status=1),
     )
     text, html, data = as_text(made, "default", None), as_html(made, "default", None), as_json(made)
-    assert "00:01:30" in text and "50 %" in text and "3.0 slot hours" in text
+    assert "45.0 s" in text and "00:01:30" in text and "50 %" in text and "3.0 slot hours" in text
     assert "The records begin on" in text
     assert "&lt;b&gt;eve" in html and "<b>eve" not in html
     assert [(row["name"], row["slot_s"], row["failed"]) for row in data["rows"]] == [("<b>eve", 7200, 0), ("alice", 3600, 1)]
@@ -167,5 +167,5 @@ def test_all_forms_have_the_figures() -> None:
     assert [row[:3] for row in csv_rows(made)] == [["<b>eve", 1, 2.0], ["alice", 1, 1.0]]
 
 
-def test_the_text_of_an_empty_period_says_so() -> None:
+def test_the_text_of_an_empty_period_has_a_sentence() -> None:
     assert "No task in this period." in as_text(report(), "default", None)

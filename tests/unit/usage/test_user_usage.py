@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gridengine.usage.user_usage import MIN_TASKS, UserUsage, round_size, user_usage
@@ -17,7 +19,7 @@ def usage(*lines: bytes) -> UserUsage:
 
 
 def hints(*lines: bytes) -> list[tuple[str, str, str]]:
-    return [tuple(each) for each in usage(*lines).hints]
+    return [(each.name, each.text, each.option) for each in usage(*lines).hints]
 
 
 def test_figures_are_those_of_the_user_in_each_span() -> None:
@@ -73,7 +75,7 @@ def test_idle_slots_and_a_long_limit_have_hints() -> None:
         {"maxvmem": 100 * MEGA, "category": "-l h_vmem=many"},
     ],
 )
-def test_a_request_that_may_be_needed_has_no_hint(fields: dict[str, str | float]) -> None:
+def test_a_request_that_may_be_needed_has_no_hint(fields: Any) -> None:
     job = accounting_line(NOW - DAY, 100, **{"category": "-l h_vmem=8G", "cpu": 100, **fields})
     assert hints(*[job] * 5) == []
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,32 +182,3 @@ def test_whether_it_lives_and_follows(followed: Followed, tmp_path: Path) -> Non
     found: dict[Any, float] = samples(followed, tmp_path)
     assert found[("gridengine_mirror_connected",)] == 0
     assert found["gridengine_host_up", "h1"] == 1, "what was known last is still there"
-
-
-def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(followed: Followed, tmp_path: Path) -> None:
-    cell = followed.cell
-    count_memory(cell)
-    cell.configure("exec_host", "h1", complex_values="h_vmem=8G")
-    cell.report("h1", Load(cell.now, {"load_avg": "0.5", "mem_used": "1G", "mem_total": "4G"}))
-    cell.submit()
-    cell.master.flush()
-    followed.take()
-    (tmp_path / "qmaster").mkdir()
-    _, text = get(followed, tmp_path, "/metrics", on_master)
-    there: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(text):
-        for sample in family.samples:
-            there.setdefault(sample.name, {"job"}).update(sample.labels)
-    dashboard = json.loads((Path(__file__).parents[3] / "cluster-config" / "grafana" / "gridengine.json").read_text())
-    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    for expression in asked:
-        found = re.findall(r"(gridengine_\w+)\{([^}]*)\}", expression)
-        assert found
-        for name, labels in found:
-            assert set(re.findall(r"(\w+)!?=", labels)) <= there.get(name, set()), expression
-    named = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"gridengine_\w+", " ".join(asked))}
-    shown = {re.sub("_(bucket|sum|count)$", "", name) for name in there}
-    assert shown - named == {"gridengine_jobs", "gridengine_mirror_age_seconds"}
-    places = [panel["gridPos"] for panel in dashboard["panels"]]
-    assert len({(place["x"], place["y"]) for place in places}) == len(places)
-    assert all(place["x"] + place["w"] <= 24 for place in places)

@@ -80,7 +80,7 @@ def test_a_month_is_sent_once(office: Office) -> None:
     (mail,) = office.sent
     assert mail.recipients == ("root",)
     assert mail.subject == "Grid Engine cell default: report by project, 2026-10-01 to 2026-10-31"
-    assert "\nphysics " in mail.body and "2.0 slot hours  (+100 %)" in mail.body
+    assert "\nphysics " in mail.body and "2.0 slot hours (+100 %)" in mail.body
     assert mail.body.endswith("http://localhost:8646/reports?by=project&period=2026-10\n")
 
 

@@ -124,7 +124,7 @@ def test_my_page_has_usage_failures_hints_and_quotas(
     assert [row[:3] for row in rows(page)] == [["7 days", "5", "3.0"], ["30 days", "5", "3.0"]]
     text = text_of(page)
     assert "asked for 8 G, used 200 M at most, in 3 of 3 tasks of the last 30 days: -l h_vmem=400M would do" in text
-    assert ["12", "broken", "exit status 3"] in [row[:3] for row in rows(page, 1)]
+    assert ["12", "broken", "exit status 3"] in [row[:3] for row in rows(page, 2)]
     assert "My quotas" in text and "1 of 500" in text
     assert "Sessions and tokens" in text
 
