@@ -1,4 +1,4 @@
-"""qexplain: pending reasons of jobs, the smallest change that lets them start, expected starts, running tasks, and histories.
+"""qexplain: pending reasons of jobs, the smallest change that lets them start, expected starts, priorities, and histories.
 
 Beyond Grid Engine; see `qstat -j`.
 """
@@ -35,6 +35,9 @@ EVENTS = {
     "SlaveEnded": "slave task ended",
 }
 
+#: option -> what the request `forecast` is about
+FORECASTS = {"priority": "order", "when": "start", "duration": "duration"}
+
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,8 +51,13 @@ def qexplain(arguments: list[str]) -> int:
     targets = [target for operand in operands for target in operand.split(",") if target]
     if not targets:
         return program.report_misuse("qexplain", "qexplain: no jobs are named")
-    if options.get("story"):
+    chosen = [name for name in ("story", *FORECASTS) if options.get(name)]
+    if len(chosen) > 1:
+        return program.report_misuse("qexplain", f"qexplain: -{chosen[0]} and -{chosen[1]} exclude each other")
+    if chosen == ["story"]:
         return _show_histories(targets, bool(options.get("json")))
+    if chosen:
+        return _show_forecasts(FORECASTS[chosen[0]], targets, bool(options.get("json")))
     data = program.read("explain_job", {"jobs": targets})
     if options.get("json"):
         from clients.render import json_records
@@ -57,11 +65,34 @@ def qexplain(arguments: list[str]) -> int:
         program.print_json(json_records.explanations(data))
     else:
         program.show(f"{line}\n" for job in printable(data["jobs"]) for line in explanation_lines(job))
-    for target in data["unknown"]:
+    return _report_unknown(data["unknown"])
+
+
+def _report_unknown(unknown: "list[str]") -> int:
+    """Report the targets that match no job; exit 1 if there are any."""
+    for target in unknown:
         program.print_error(f'job "{target}" does not exist')
-    if data["unknown"]:
-        program.print_end_hints(data["unknown"])
-    return 1 if data["unknown"] else 0
+    if unknown:
+        program.print_end_hints(unknown)
+    return 1 if unknown else 0
+
+
+def _show_forecasts(about: str, targets: "list[str]", json: bool) -> int:
+    """Print the order, the expected starts or the run times of jobs; exit 1 if a named job does not exist."""
+    from clients.render import forecasts
+
+    data = program.read("forecast", {"about": about, "jobs": targets})
+    if json:
+        program.print_json(forecasts.forecasts_json(data))
+        return _report_unknown(data["unknown"])
+    is_single = len(data["jobs"]) == 1
+    for job in printable(data["jobs"]):
+        if about == "start":
+            lines = forecasts.start_lines(job, whole=is_single)
+        else:
+            lines = forecasts.duration_lines(job) if about == "duration" else forecasts.order_lines(job)
+        program.show(f"{line}\n" for line in lines)
+    return _report_unknown(data["unknown"])
 
 
 def _show_histories(targets: "list[str]", json: bool) -> int:

@@ -43,6 +43,7 @@ COMMANDS = {
     "uninstall": ("cell_commands", "uninstall_command"),
     "arco": ("arco.commands", "arco"),
     "config": ("config", "config"),
+    "policy": ("policy", "policy"),
     "host": ("host", "host"),
     "shadow": ("shadow", "shadow"),
     "token": ("token", "token"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import merge
+from typing import NamedTuple
 
 from daemons.schedd.job_groups import JobGroup
 from daemons.schedd.priorities import Priority, Weights, prioritise
@@ -53,6 +54,32 @@ class Survey:
     give_up: list[int] = field(default_factory=list)
     faults: list[JobFault] = field(default_factory=list)
     next_time: float = NEVER
+
+
+class RankedJob(NamedTuple):
+    """A `job` that takes part, with its priority and its `tickets`. `is_pending`: a task of the job may start."""
+
+    job: Job
+    category: AnyCategory
+    is_pending: bool
+    priority: Priority
+    tickets: Tickets
+
+    @property
+    def rank(self) -> tuple[float, float, int]:
+        """The sort key of pending jobs."""
+        return -self.priority[0], self.job.submit_time, self.job.id
+
+
+def ranked_jobs(view: View, now: float) -> list[RankedJob]:
+    """All jobs that take part in a cycle at `now` (epoch s), with the figures by which it sorts them: pending jobs first, in
+    their order."""
+    view.begin()
+    active = _select_active(view, view.state.jobs.values(), now).active
+    held = tickets(view.state, _ticket_holders(active), now)
+    priorities = prioritise(Weights(view.state.scheduler), [one[:2] for one in active], [sum(each) for each in held], now)
+    found = [RankedJob(*one, *figures) for one, *figures in zip(active, priorities, held, strict=True)]
+    return sorted(found, key=lambda each: (not each.is_pending, *each.rank))
 
 
 def survey(view: View, now: float) -> Survey:
@@ -208,9 +235,7 @@ def _tickets(state: State, active: list[Active], reported: bool, now: float) -> 
     changed: dict[int, Tickets] = {}
     if not (known or any(job.override_tickets for job, _, _ in active) or in_force(state)):
         return [0.0] * len(active), changed
-    held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _, _ in active]
-    holders = [TicketHolder(job, tasks, is_pending) for (job, _, is_pending), tasks in zip(active, held, strict=True)]
-    found = tickets(state, holders, now)
+    found = tickets(state, _ticket_holders(active), now)
     for (job, _, is_pending), each in zip(active, found, strict=True):
         shown = each if reported or not is_pending else NO_TICKETS
         if known.get(job.id, NO_TICKETS) != shown:
@@ -218,6 +243,11 @@ def _tickets(state: State, active: list[Active], reported: bool, now: float) -> 
     gone = known.keys() - {job.id for job, _, _ in active} if known else ()
     changed.update(dict.fromkeys(gone, NO_TICKETS))
     return [sum(each) for each in found], changed
+
+
+def _ticket_holders(active: list[Active]) -> list[TicketHolder]:
+    held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _, _ in active]
+    return [TicketHolder(job, tasks, is_pending) for (job, _, is_pending), tasks in zip(active, held, strict=True)]
 
 
 def _sort_key(entry: Pending) -> tuple[float, float, int]:

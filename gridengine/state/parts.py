@@ -7,7 +7,7 @@ not a second copy of everything as text. Pure. Called by `daemons.qmaster.spooli
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gridengine.state.apply import load_state
 from gridengine.state.jobs import Job
@@ -38,3 +38,10 @@ class Assembly:
     def whole(self) -> State:
         """The state with all derived indexes; after this no parts are added."""
         return load_state(self.state)
+
+
+def whole_state(parts: Sequence[bytes]) -> State:
+    """A new state from all of its parts. Raises as `Assembly`."""
+    assembly = Assembly(parts[0])
+    assembly.add(parts[1:])
+    return assembly.whole()

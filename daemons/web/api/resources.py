@@ -145,6 +145,18 @@ RESOURCES: tuple[Resource, ...] = (
         "GET", "/jobs/{id}/explanation", "explain_job", "Pending reason of a job and the smallest helpful change (qexplain).",
         body=lambda call: {"jobs": _target(call)}, pick=_first(lambda data, call: data["jobs"]),
     ),
+    *(
+        Resource(
+            "GET", f"/jobs/{{id}}/{name}", "forecast", summary,
+            body=lambda call, about=about: {"jobs": _target(call), "about": about},  # type: ignore[misc]
+            pick=_first(lambda data, call: data["jobs"]),
+        )
+        for name, about, summary in (
+            ("start", "start", "Expected start of a job as a range, with its basis (qexplain -when)."),
+            ("priority", "order", "The priority of a job term by term, and the jobs before it (qexplain -priority)."),
+            ("duration", "duration", "Likely run time of a job, learned from ended jobs (qexplain -duration)."),
+        )
+    ),
     Resource(
         "GET", "/jobs/{id}/story", "job_story", "Event log of a job, also of a job that is gone.",
         body=lambda call: {"jobs": [_number(call)]}, pick=_first(lambda data, call: data["jobs"]),

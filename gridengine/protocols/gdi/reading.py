@@ -97,6 +97,10 @@ class Explain(TypedDict):
     jobs: FewTargets
 
 
+class Forecast(Explain):
+    about: Literal["order", "start", "duration"]
+
+
 class JobHistories(TypedDict):
     jobs: Annotated[list[JobNumber], Items(100, 4 * KB)]
 
@@ -262,6 +266,7 @@ BODIES: dict[str, Any] = {
     "status": Status,
     "job_list": Status,
     "explain_job": Explain,
+    "forecast": Forecast,
     "job_story": JobHistories,
     "job_ends": JobEnds,
     "job_request": OneJob,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import shlex
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ import msgspec
 import pytest
 
 from clients import gdi, program, reserving
+from daemons.forecast.answers import answer
+from daemons.forecast.run_times import RunTimes, ended_tasks
 from daemons.qmaster.queries.jobs import split_into_lines
 from daemons.qmaster.queries.reading import READERS
 from daemons.qmaster.serve.streams.event_clients import EventClients
 from gridengine import json_text
+from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
+from gridengine.state.parts import whole_state
 from tests.harness import MASTER, USERS, Cell
 from tests.service_callbacks import durable
 
@@ -116,7 +121,19 @@ class Shell:
             return self.event_clients.kill(KillEventClients(**fields), caller)
         if name in REQUESTS:
             return self.cell.ask(name, self.user, host, **fields)
+        if name == "forecast":
+            return self._forecast(decode_body(name, msgspec.json.encode(fields)))
         return READERS[name](self.cell.master, decode_body(name, msgspec.json.encode(fields)), caller)
+
+    def _forecast(self, body: dict[str, Any]) -> Answer:
+        """As the process of forecasts answers, in this process."""
+        master = self.cell.master
+        run_times = RunTimes(ended_tasks(record for _, record in master.spool.accounted.records()))
+        parts = master.spool.parts(master.state)
+        try:
+            return Answer(data=answer(lambda: whole_state(parts), run_times, body, self.cell.now, UTC))
+        except InvalidValueError as fault:
+            return Answer(1, [("error", f"denied: {fault}")])
 
     def _stream(self, name: str, body: object, patience: float | None = None) -> Any:
         if name == "job_list":

@@ -7,7 +7,6 @@ the handler of its row; answers wait until their facts are on disk. Decisions an
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -27,12 +26,14 @@ from daemons.qmaster.serve.hosts.host_log import HostLog
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
 from daemons.qmaster.serve.requests.accounting_reading import AccountingReading
+from daemons.qmaster.serve.requests.forecasting import Forecasting
 from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.requests.jsv import ServerVerifier
 from daemons.qmaster.serve.requests.output_reading import OutputReading
 from daemons.qmaster.serve.requests.port_probes import try_ports
 from daemons.qmaster.serve.requests.reading_slices import join_answers, split_reading
+from daemons.qmaster.serve.requests.refused_requests import log_answer
 from daemons.qmaster.serve.requests.round_robin import RoundRobin
 from daemons.qmaster.serve.requests.shutting_down import shut_down
 from daemons.qmaster.serve.requests.slices import Divided, look_up_predecessors, slices
@@ -42,7 +43,6 @@ from daemons.qmaster.serve.service_callbacks import ServiceCallbacks
 from daemons.qmaster.serve.spool_space import SpoolSpace
 from daemons.qmaster.serve.streams.sessions import Sessions
 from daemons.qmaster.serve.streams.stream_endpoints import LongLivedStreams
-from daemons.runtime.messages import about
 from daemons.runtime.per_user_limit import PerUserLimit
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.reading import BODIES, decode_body
@@ -64,7 +64,6 @@ from gridengine.protocols.gdi.requests import (
     malformed,
 )
 
-_log = logging.getLogger(__name__)
 LookedUp = Mapping[str, list[int]]
 _Idempotent = IdempotentRequest | None
 
@@ -88,7 +87,7 @@ class Requests:
         self.verifier = ServerVerifier(lambda: master.state.configuration())
         self._callbacks, self._durable, self._driver, self._spool_space = callbacks, durable, driver, spool_space
         self.long_lived = streams
-        self._round_robin, self._accounting = RoundRobin(), AccountingReading()
+        self._round_robin, self._accounting, self._forecasting = RoundRobin(), AccountingReading(), Forecasting()
         self._outputs = OutputReading(callbacks.read_output, records=master.spool.accounted.of_task)
         self.releases, self.host_log = HostReleases(master), HostLog(master)
         self._one_of_key = PerUserLimit(1)
@@ -133,7 +132,7 @@ class Requests:
     async def decide(self, name: str, request: RequestBody, caller: Caller, idempotent: _Idempotent = None) -> Answer:
         """Carry out any changing request."""
         answer = await self._carry_out(name, request, caller, idempotent.receipt if idempotent else None)
-        _log_answer(answer, caller)
+        log_answer(answer, caller)
         await self._durable()
         return answer
 
@@ -151,7 +150,7 @@ class Requests:
         if not self.verifier.configured:
             return await self.act_in_slices(name, request, caller, idempotent)
         answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller, idempotent)
-        _log_answer(answer, caller)
+        log_answer(answer, caller)
         await self._durable()
         return answer
 
@@ -166,7 +165,7 @@ class Requests:
             else:
                 receipt = idempotent.receipt_of(part, number) if idempotent else None
                 decision = await self._decide(name, part, caller, looked_up, receipt)
-            _log_answer(decision.answer, caller)
+            log_answer(decision.answer, caller)
             await self._durable()
             answer.answers += decision.answer.answers
             answer.status = answer.status or decision.answer.status
@@ -224,6 +223,11 @@ class Requests:
         """Read accounting records; many are read by a process."""
         await self._durable()
         return await self._accounting.answer(self.master, body, caller)
+
+    async def forecast(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Have a process say when jobs start, in which order, or how long they run."""
+        await self._durable()
+        return await self._forecasting.answer(self.master, body)
 
     async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Have a host read the end of a task's output."""
@@ -375,6 +379,7 @@ def _rows() -> Iterator[Endpoint]:
     yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
     yield Endpoint("releases", "reads", BODIES["releases"], answered=Requests.list_releases)
     yield Endpoint("job_output", "reads", BODIES["job_output"], answered=Requests.output)
+    yield Endpoint("forecast", "reads", BODIES["forecast"], answered=Requests.forecast)
     yield Endpoint("ping", "reads", BODIES["ping"], answered=Requests.ping)
     yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
@@ -390,11 +395,3 @@ def _rows() -> Iterator[Endpoint]:
 
 
 ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
-
-
-def _log_answer(answer: Answer, caller: Caller) -> None:
-    """Log a refusal at level info, with the user. Deviation: 8.1.9 logs it as an error of the daemon."""
-    client = f"{caller.user}@{caller.host}"
-    for level, text in answer.answers:
-        if event := {"error": "refused", "warning": "warned"}.get(level):
-            _log.info("answer to %s: %s", client, text, extra=about(event, by=client))

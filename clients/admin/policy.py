@@ -1,0 +1,13 @@
+"""`gridengine policy`: questions about the policies of the scheduler.
+
+Owns the list of its sub-commands.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from clients.admin.policy_explain import explain
+
+policy = typer.Typer(help="Explain the order of pending jobs.", no_args_is_help=True)
+policy.command("explain")(explain)

@@ -1,0 +1,69 @@
+"""Answers: the questions of the request `forecast`, about jobs of one state.
+
+Owns the choice of the jobs and of the question. Pure but for the processor time that bounds a forward run. Called by the program
+of this package, `python -m daemons.forecast`. Shapes: docs/gdi.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import tzinfo
+from typing import Any
+
+from daemons.forecast.order import Order
+from daemons.forecast.run_times import RunTimes
+from daemons.forecast.start import StartForecast
+from daemons.qmaster.selection import select_jobs
+from daemons.schedd.survey import ranked_jobs
+from daemons.schedd.view import View
+from gridengine.placement.causes import causes_of_job
+from gridengine.placement.expected_start import run_time_limit
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+from gridengine.values.units import INFINITY
+
+Body = dict[str, Any]
+MakeState = Callable[[], State]
+
+
+def answer(make_state: MakeState, run_times: RunTimes, body: Body, now: float, zone: tzinfo) -> Body:
+    """The data of the answer. Body: `about` (order, start or duration), `jobs` (ids, names, patterns). `make_state()`: a new copy
+    of the state. now: epoch seconds. Raises InvalidValueError for a malformed job list."""
+    state = make_state()
+    jobs, unknown = _selected(state, list(body["jobs"]))
+    if body["about"] == "start":
+        return {"jobs": StartForecast(make_state, run_times, now, zone).of_jobs(jobs), "unknown": unknown}
+    if body["about"] == "duration":
+        return {"jobs": [_duration(state, run_times, job, now) for job in jobs], "unknown": unknown}
+    order = Order(state, ranked_jobs(View(state), now), now)
+    return {"jobs": [_place(state, order, job, now) for job in jobs], "unknown": unknown, "order": order.overview()}
+
+
+def _selected(state: State, targets: list[str]) -> tuple[list[Job], list[str]]:
+    found: dict[int, Job] = {}
+    unknown = []
+    for target, selected in select_jobs(state, targets) if targets else ():
+        if not selected:
+            unknown.append(target)
+        found.update((each.job.id, each.job) for each in selected)
+    return [found[number] for number in sorted(found)], unknown
+
+
+def _place(state: State, order: Order, job: Job, now: float) -> Body:
+    """The figures of a job; a job that takes no part has only `texts`: why."""
+    figures = order.of_job(job.id)
+    if figures is not None:
+        return figures | {"texts": []}
+    texts = [cause.text for cause in causes_of_job(state, job, now)]
+    return {"id": job.id, "name": job.name, "owner": job.owner, "place": 0, "texts": texts or ["none of its tasks may start now"]}
+
+
+def _duration(state: State, run_times: RunTimes, job: Job, now: float) -> Body:
+    """The likely run time of a task of the job: of its first running task, or of its next task."""
+    task = next(iter(job.placed), Task(0))
+    limit = run_time_limit(state, job, task)
+    elapsed = max(0.0, now - task.start_time) if task.granted else 0.0
+    found = run_times.estimate(job, limit, elapsed)
+    row: Body = {"id": job.id, "name": job.name, "owner": job.owner, "elapsed": elapsed}
+    row["limit"] = None if limit == INFINITY else limit
+    return row | {"estimate": None if found is None else found._asdict(), "learned_from": run_times.count}

@@ -1,0 +1,54 @@
+"""The request `forecast`: answered by a process of its own, from a copy of the state.
+
+Owns the process, its limit of time, and the lock by which they run in sequence. The answer itself is made by
+`daemons.forecast`, an extension, which runs the scheduler's code on that copy. Called by `endpoints`. Source: adr/0310.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.master import Master
+from daemons.runtime import children
+from daemons.runtime.daemon import module_command
+from gridengine.protocols.forecasting import ForecastQuestion
+from gridengine.protocols.gdi.requests import Answer
+
+Body = dict[str, Any]
+_LONGEST_S = 50.0
+"""Seconds after which a command would have given up."""
+
+
+class Forecasting:
+    """Shared by all requests of a master."""
+
+    def __init__(self) -> None:
+        self._one_at_a_time = asyncio.Lock()
+
+    async def answer(self, master: Master, body: Body) -> Answer:
+        """The answer for the present state."""
+        async with self._one_at_a_time:
+            question = ForecastQuestion(body, master.spool.parts(master.state), master.world().now)
+            return await self._ask(str(master.spool.path), msgspec.msgpack.encode(question))
+
+    async def _ask(self, spool: str, question: bytes) -> Answer:
+        pipe = asyncio.subprocess.PIPE
+        try:
+            child = await children.begin(*module_command("daemons.forecast"), spool, stdin=pipe, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            return Answer(1, [("error", f"cannot forecast: {error.strerror}")])
+        try:
+            async with asyncio.timeout(_LONGEST_S):
+                out, err = await child.communicate(question)
+        except TimeoutError:
+            return Answer(1, [("error", f"the forecast did not end within {_LONGEST_S:.0f} s")])
+        finally:
+            await children.end(child)
+        if child.returncode:
+            reason = err.decode(errors="replace").strip().rpartition("\n")[2]
+            text = reason if reason.startswith("denied: ") else f"cannot forecast: {reason or child.returncode}"
+            return Answer(1, [("error", text)])
+        return Answer(data=msgspec.json.decode(out))

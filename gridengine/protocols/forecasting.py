@@ -1,0 +1,18 @@
+"""The question to the process of forecasts, on the standard input of `python -m daemons.forecast`.
+
+Owns that form: one msgpack object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class ForecastQuestion(Struct):
+    """`body`: of the request `forecast`. `parts`: the state (`gridengine.state.parts`) at `now`, epoch s."""
+
+    body: dict[str, Any]
+    parts: list[bytes]
+    now: float

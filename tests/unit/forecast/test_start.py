@@ -1,0 +1,122 @@
+"""The expected start of jobs, as a range with its sentences."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+import pytest
+
+from daemons.forecast.answers import answer
+from daemons.forecast.run_times import EndedTask, RunTimes
+from daemons.forecast.start import StartForecast
+from gridengine.errors import InvalidValueError
+from gridengine.state.parts import whole_state
+from gridengine.values.ranges import Ranges
+from tests.builders import NOW, Cluster
+
+USUAL = RunTimes([EndedTask("alice", "job", "NONE", 100, seconds) for seconds in (20, 20, 30, 40, 40)])
+NEWS = "jobs that are submitted or changed later may change this"
+
+
+def ask(cluster: Cluster, *jobs: int | str, about: str = "start", run_times: RunTimes = USUAL) -> list[dict[str, Any]]:
+    body = {"about": about, "jobs": list(map(str, jobs))}
+    data = answer(lambda: whole_state(cluster.parts()), run_times, body, cluster.now, UTC)
+    found: list[dict[str, Any]] = data["jobs"]
+    return found
+
+
+def start_of(cluster: Cluster, job: int, run_times: RunTimes = USUAL) -> dict[str, Any]:
+    (found,) = ask(cluster, job, run_times=run_times)
+    return found
+
+
+def full(**fields: Any) -> tuple[Cluster, int]:
+    """A cell whose one slot is taken by a job with a limit of 100 s, and a waiting job."""
+    cluster = Cluster(hosts=1, slots=1)
+    cluster.submit(hard={"h_rt": "100"})
+    cluster.cycle()
+    return cluster, cluster.submit(**fields)
+
+
+def test_the_range_is_from_the_usual_end_to_the_limit() -> None:
+    cluster, job = full()
+    found = start_of(cluster, job)
+    assert (found["earliest"] - NOW, found["latest"] - NOW, found["later_than"]) == (30, 100, 0)
+    assert found["texts"] == [
+        "if jobs end as such jobs usually do (5 ended tasks): 2027-01-15 08:00:30",
+        "if no job ends before its limit: 2027-01-15 08:01:40",
+        NEWS,
+    ]
+
+
+def test_without_history_there_is_the_limit_alone() -> None:
+    cluster, job = full()
+    found = start_of(cluster, job, RunTimes([]))
+    assert (found["earliest"] - NOW, found["latest"] - NOW) == (100, 100)
+    assert found["texts"][0] == "run times are not learned yet: fewer than 5 ended tasks are in the accounting records"
+
+
+def test_without_limits_there_is_the_usual_end_alone() -> None:
+    cluster = Cluster(hosts=1, slots=1)
+    cluster.submit()
+    cluster.cycle()
+    job = cluster.submit()
+    found = start_of(cluster, job)
+    assert (found["earliest"] - NOW, found["latest"]) == (30, 0)
+    assert "no latest time can be named: 1 running task has no run time limit (h_rt)" in found["texts"]
+    nothing = start_of(cluster, job, RunTimes([]))
+    assert (nothing["earliest"], nothing["latest"], len(nothing["texts"])) == (0, 0, 3)
+
+
+def test_a_job_that_fits_starts_now() -> None:
+    cluster = Cluster()
+    found = start_of(cluster, cluster.submit())
+    assert (found["earliest"], found["latest"]) == (NOW, NOW)
+    assert "if no job ends before its limit: now" in found["texts"]
+
+
+@pytest.mark.statement("ST-18")
+def test_held_and_faulty_jobs_and_jobs_that_fit_nowhere_have_the_reason_instead_of_a_time() -> None:
+    cluster, held = full(holds={1: Ranges.of([1])})
+    never = cluster.submit(hard={"arch": "nosuch"})
+    in_error = cluster.submit(error="cannot be handled")
+    after_held = cluster.submit(predecessors=(held,))
+    found = {row["id"]: row["texts"] for row in ask(cluster, held, never, in_error, after_held)}
+    assert found[held] == [f"it does not start: it has a user hold (qrls -h u {held} takes it off)"]
+    assert found[never] == [f"it can never start as it is requested: qexplain {never} has the reason"]
+    assert found[in_error][0].startswith("it does not start: it cannot be scheduled")
+    assert found[after_held] == ["it does not start: it waits for other jobs"]
+
+
+def test_a_running_job_and_unknown_jobs() -> None:
+    cluster, _ = full()
+    (found,) = ask(cluster, 1)
+    assert found["texts"] == ["it is not pending"]
+    assert ask(cluster, 99) == []
+    with pytest.raises(InvalidValueError, match="is not a job list"):
+        ask(cluster, "1x")
+
+
+def test_a_job_out_of_reach_is_later_than_the_last_computed_time() -> None:
+    cluster, job = full()
+    forecast = StartForecast(lambda: whole_state(cluster.parts()), USUAL, cluster.now, UTC)
+    (found,) = forecast.of_jobs([forecast.state.jobs[job]], longest_cpu_s=0.0)
+    assert (found["earliest"], found["latest"], found["later_than"]) == (0, 0, NOW)
+    assert found["texts"][0] == "if jobs end as such jobs usually do: later than 2027-01-15 08:00:00 (computed no further)"
+
+
+def test_the_run_time_of_a_job_can_be_asked_by_itself() -> None:
+    cluster, waiting = full()
+    running, pending = ask(cluster, 1, waiting, about="duration")
+    assert (running["limit"], pending["limit"], pending["elapsed"]) == (100, None, 0)
+    assert pending["estimate"] == {"low": 20, "usual": 30, "high": 40, "count": 5, "basis": 'tasks of alice named "job"'}
+    (nothing,) = ask(cluster, waiting, about="duration", run_times=RunTimes([]))
+    assert (nothing["estimate"], nothing["learned_from"]) == (None, 0)
+
+
+def test_the_order_of_a_job_that_takes_no_part_has_the_reason() -> None:
+    cluster, held = full(holds={1: Ranges.of([1])})
+    (found,) = ask(cluster, held, about="order")
+    assert found["place"] == 0
+    assert found["texts"] == [f"it has a user hold (qrls -h u {held} takes it off)"]
