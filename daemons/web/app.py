@@ -21,6 +21,7 @@ from daemons.web.pages import (
     complexes,
     configuration,
     failures,
+    forecasts,
     history,
     host_groups,
     hosts,
@@ -45,8 +46,8 @@ MAX_BODY = 2**24
 """Maximum bytes of a request body, such as a submission with its script."""
 
 PAGES: list[Page] = [
-    *overview.PAGES, *trends.PAGES, *alarms.PAGES, *jobs.PAGES, *array_tasks.PAGES, *failures.PAGES, *reports.PAGES,
-    *reservations.PAGES,
+    *overview.PAGES, *trends.PAGES, *alarms.PAGES, *jobs.PAGES, *array_tasks.PAGES, *forecasts.PAGES, *failures.PAGES,
+    *reports.PAGES, *reservations.PAGES,
     *instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES,
     *quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES,
 ]

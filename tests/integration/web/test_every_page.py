@@ -30,9 +30,8 @@ EXAMPLES = [
     "/queues/all.q", "/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit",
     "/jobs/2/alter", "/submit?from=1", "/reservations?view=time", "/reservations/1/alter", "/config/calendar/nights",
     "/accounting/sql", "/jobs/1/output", "/jobs/153", "/search?find=h1",
-    "/alarms?state=ended", "/jobs?state=failed", "/failures?span=7d&owner=alice", "/jobs/1/tasks",
-    "/hosts?view=map&colour=state&group=y", "/trends?host=h1&span=7d",
-    "/reports?by=host&period=30d", "/reports?period=soon",
+    "/alarms?state=ended", "/jobs?state=failed", "/failures?span=7d&owner=alice", "/jobs/1/tasks", "/jobs/1/forecast",
+    "/hosts?view=map&colour=state&group=y", "/trends?host=h1&span=7d", "/reports?by=host&period=30d", "/reports?period=soon",
     "/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice",
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]

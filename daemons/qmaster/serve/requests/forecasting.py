@@ -32,23 +32,25 @@ class Forecasting:
         """The answer for the present state."""
         async with self._one_at_a_time:
             question = ForecastQuestion(body, master.spool.parts(master.state), master.world().now)
-            return await self._ask(str(master.spool.path), msgspec.msgpack.encode(question))
+            return await ask_process(str(master.spool.path), msgspec.msgpack.encode(question))
 
-    async def _ask(self, spool: str, question: bytes) -> Answer:
-        pipe = asyncio.subprocess.PIPE
-        try:
-            child = await children.begin(*module_command("daemons.forecast"), spool, stdin=pipe, stdout=pipe, stderr=pipe)
-        except OSError as error:
-            return Answer(1, [("error", f"cannot forecast: {error.strerror}")])
-        try:
-            async with asyncio.timeout(_LONGEST_S):
-                out, err = await child.communicate(question)
-        except TimeoutError:
-            return Answer(1, [("error", f"the forecast did not end within {_LONGEST_S:.0f} s")])
-        finally:
-            await children.end(child)
-        if child.returncode:
-            reason = err.decode(errors="replace").strip().rpartition("\n")[2]
-            text = reason if reason.startswith("denied: ") else f"cannot forecast: {reason or child.returncode}"
-            return Answer(1, [("error", text)])
-        return Answer(data=msgspec.json.decode(out))
+
+async def ask_process(spool: str, question: bytes) -> Answer:
+    """The answer of a process to an encoded `ForecastQuestion`. `spool`: path of the spool, which the process reads."""
+    pipe = asyncio.subprocess.PIPE
+    try:
+        child = await children.begin(*module_command("daemons.forecast"), spool, stdin=pipe, stdout=pipe, stderr=pipe)
+    except OSError as error:
+        return Answer(1, [("error", f"cannot forecast: {error.strerror}")])
+    try:
+        async with asyncio.timeout(_LONGEST_S):
+            out, err = await child.communicate(question)
+    except TimeoutError:
+        return Answer(1, [("error", f"the forecast did not end within {_LONGEST_S:.0f} s")])
+    finally:
+        await children.end(child)
+    if child.returncode:
+        reason = err.decode(errors="replace").strip().rpartition("\n")[2]
+        text = reason if reason.startswith("denied: ") else f"cannot forecast: {reason or child.returncode}"
+        return Answer(1, [("error", text)])
+    return Answer(data=msgspec.json.decode(out))

@@ -1,0 +1,75 @@
+"""The forecast of a job in the browser and in the REST API."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.forecast.answers import answer
+from daemons.forecast.run_times import RunTimes
+from daemons.qmaster.serve.requests import forecasting
+from gridengine.protocols.forecasting import ForecastQuestion
+from gridengine.protocols.gdi.requests import Answer
+from gridengine.state.parts import whole_state
+from tests.unit.web.browsing import Visitor, text_of
+from tests.unit.web.followed import Followed
+
+
+@pytest.fixture
+def waiting(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> int:
+    """A job that waits behind another job for the end of an array; forecasts are made in this process."""
+
+    async def ask(spool: str, question: bytes) -> Answer:
+        asked = msgspec.msgpack.decode(question, type=ForecastQuestion)
+        return Answer(data=answer(lambda: whole_state(asked.parts), RunTimes([]), asked.body, asked.now, UTC))
+
+    monkeypatch.setattr(forecasting, "ask_process", ask)
+    cell = followed.cell
+    cell.submit(name="full", tasks="1-12", hard=["h_rt=100"])
+    cell.cycle()
+    cell.submit(name="high")
+    job = cell.submit(name="low", priority=-100)
+    cell.cycle()
+    cell.master.flush()
+    return int(job)
+
+
+@pytest.mark.statement("PR-1", "GU-12")
+def test_the_page_has_the_expected_start_and_the_terms_of_the_priority(waiting: int, browse: Any) -> None:
+    page = browse(lambda visitor: visitor.get(f"/jobs/{waiting}/forecast"))
+    text = text_of(page.find(".//main"))
+    assert "if no job ends before its limit: 2027-01-15 08:01:40" in text
+    assert "Place 2 of 2, with priority 0.50617." in text
+    assert "(-100 + 1024) / 2048" in text
+    assert "high of alice, 0.55500: priority +0.04883" in text
+    assert f"qalter -p 1 {waiting}" in text
+
+
+def test_the_page_of_a_pending_job_leads_to_its_forecast(waiting: int, browse: Any) -> None:
+    page = browse(lambda visitor: visitor.get(f"/jobs/{waiting}"))
+    assert page.xpath(f"//a[@href='/jobs/{waiting}/forecast']")
+    running = browse(lambda visitor: visitor.get("/jobs/1"))
+    assert not running.xpath("//a[@href='/jobs/1/forecast']")
+
+
+@pytest.mark.parametrize("job", ["99", "x", "12345678"])
+def test_a_job_that_does_not_exist_has_no_forecast(waiting: int, browse: Any, job: str) -> None:
+    async def play(visitor: Visitor) -> int:
+        await visitor.get(f"/jobs/{job}/forecast")
+        return visitor.status
+
+    assert browse(play) == 404
+
+
+@pytest.mark.statement("GU-12")
+def test_the_api_has_start_priority_and_duration(waiting: int, browse: Any) -> None:
+    async def play(visitor: Visitor) -> list[Any]:
+        return [(await visitor.json(f"/api/v1/jobs/{waiting}/{name}"))[1] for name in ("start", "priority", "duration")]
+
+    start, priority, duration = browse(play)
+    assert start["latest"] == start["earliest"] > 0
+    assert (priority["place"], priority["before_count"]) == (2, 1)
+    assert (duration["limit"], duration["estimate"]) == (None, None)
