@@ -12,6 +12,7 @@ from gridengine.errors import UnavailableError
 LIBRARIES = {
     "api": ("cloudpickle",),
     "arco": ("duckdb", "matplotlib", "psycopg[binary]", "pytz"),
+    "simulate": ("matplotlib",),
     "web": ("jinja2", "prometheus-client"),
 }
 

@@ -44,6 +44,7 @@ COMMANDS = {
     "arco": ("arco.commands", "arco"),
     "config": ("config", "config"),
     "policy": ("policy", "policy"),
+    "simulate": ("simulation.command", "simulate"),
     "host": ("host", "host"),
     "shadow": ("shadow", "shadow"),
     "token": ("token", "token"),

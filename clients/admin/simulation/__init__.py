@@ -1,0 +1,1 @@
+"""`gridengine simulate`: a trace replayed under a configuration, and its measures."""
