@@ -15,7 +15,7 @@
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and list those that no test notices;
 #                              only in files like ONLY='daemons/qmaster/decide/*'
 #   make keep-spool NAME=v2    keep the spool of this version in tests/data, for tests of later versions
-#   make pages                 generate docs/commands from the option table, and the man pages for this checkout
+#   make pages                 generate docs/commands from the option table, the tables of docs/formats, and the man pages for this checkout
 #   make messages              generate tests/data/messages.txt, all messages of the commands, to review their changes
 #   make pictures              take the pictures of docs/web.md again, from a cell in one process (chromium-headless-shell)
 #   make docs                  build the documentation site in build/site, which needs no network; make install includes it
@@ -188,6 +188,7 @@ keep-spool: setup
 
 pages: setup
 	@$(BIN)/python -m tools.command_pages
+	@$(BIN)/python -m tools.attribute_tables
 	$(BIN)/python -m tools.manual_pages $(VENV)/share/man
 
 pictures: setup

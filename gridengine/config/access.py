@@ -7,7 +7,17 @@ Owns their attributes and checks, and the rule that a user is in one department 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
-from gridengine.config.attribute_types import AttributeType, Number, ObjectName, Usersets, given, none_or, refers_to
+from gridengine.config.attribute_types import (
+    AttributeType,
+    Number,
+    ObjectName,
+    Usersets,
+    given,
+    none_or,
+    object_name,
+    refers_to,
+    typed,
+)
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import check_object_name, is_none, join_names, split_names
@@ -25,7 +35,7 @@ class User(ConfigObject):
     oticket: Number = "0"
     fshare: Number = "0"
     delete_time: Number = "0"
-    default_project: Annotated[str, AttributeType(none_or(check_object_name), refers_to("project"))] = "NONE"
+    default_project: Annotated[str, AttributeType(none_or(object_name), refers_to("project"))] = "NONE"
 
 
 class Project(ConfigObject):
@@ -45,6 +55,7 @@ class Project(ConfigObject):
             raise ConfigError(self.kind, self.name, "xacl", f'the userset "{name}" is in acl and in xacl')
 
 
+@typed("names", "ACL", "DEPT")
 def _userset_type(text: str) -> str:
     tokens = given(text).upper().replace(",", " ").split()
     for token in tokens:
@@ -53,6 +64,7 @@ def _userset_type(text: str) -> str:
     return " ".join(token for token in ("ACL", "DEPT") if token in tokens)
 
 
+@typed("names", "NONE")
 def _entries(text: str) -> str:
     """Users and @groups (primary groups), divided by commas."""
     names = split_names(given(text))

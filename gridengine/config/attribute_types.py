@@ -6,7 +6,7 @@ turns into a validation error of the attribute). Canonical text is a fixed point
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema
@@ -42,6 +42,39 @@ Reference = tuple[str, str]
 Refers = Callable[[str], Iterable[Reference]]
 
 
+class ValueForm(NamedTuple):
+    """The form of the values that a check accepts, for controls of forms.
+
+    `name`: text, number, time, memory, name, names, pairs (`name=value`), ranges, path, command or signal; boolean or choice if
+    the `constants` are all values. `constants`: fixed values, such as `INFINITY`.
+    """
+
+    name: str = "text"
+    constants: tuple[str, ...] = ()
+
+
+class TypedCheck:
+    """A check that knows the `form` of its values."""
+
+    __slots__ = ("_check", "form")
+
+    def __init__(self, check: Check, name: str, *constants: str) -> None:
+        self._check, self.form = check, ValueForm(name, constants)
+
+    def __call__(self, text: str) -> str:
+        return self._check(text)
+
+
+def typed(name: str, *constants: str) -> Callable[[Check], Check]:
+    """A decorator of checks: the form of their values, and the constants among them."""
+    return lambda check: TypedCheck(check, name, *constants)
+
+
+def form_of(check: Check) -> ValueForm:
+    """The form of the values that a check accepts; text for a plain function."""
+    return check.form if isinstance(check, TypedCheck) else ValueForm()
+
+
 def _nothing(text: str) -> Iterable[Reference]:
     return ()
 
@@ -58,6 +91,11 @@ class AttributeType:
         self.check = check
         self.refers = refers or _nothing
         self.mentions = mentions or _nothing
+
+    @property
+    def form(self) -> ValueForm:
+        """The form of the values that the check accepts."""
+        return form_of(self.check)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return no_info_after_validator_function(self.check, handler(source))
@@ -85,7 +123,8 @@ def overridable(check: Check, refers: Refers | None = None) -> AttributeType:
             if refers:
                 yield from refers(value)
 
-    return AttributeType(check_all, refer_all)
+    form = form_of(check)
+    return AttributeType(TypedCheck(check_all, form.name, *form.constants), refer_all)
 
 
 def given(text: str) -> str:
@@ -101,9 +140,10 @@ def given(text: str) -> str:
 
 def number(low: int = 0, high: int = MAX_NUMBER) -> Check:
     """An integer within low..high, printed in decimal."""
-    return lambda text: str(parse_number(given(text), low, high))
+    return TypedCheck(lambda text: str(parse_number(given(text), low, high)), "number")
 
 
+@typed("number")
 def real(text: str) -> str:
     """A real number, printed with six decimals."""
     value = parse_double(given(text))
@@ -112,6 +152,7 @@ def real(text: str) -> str:
     return f"{value:f}"
 
 
+@typed("number")
 def positive_real(text: str) -> str:
     """A real number that is not negative, printed with six decimals."""
     printed = real(text)
@@ -120,17 +161,20 @@ def positive_real(text: str) -> str:
     return printed
 
 
+@typed("boolean", "TRUE", "FALSE")
 def boolean(text: str) -> str:
     """TRUE or FALSE."""
     return format_bool(parse_bool(given(text)))
 
 
+@typed("time", "INFINITY")
 def time(text: str) -> str:
     """A time specifier, kept as written."""
     parse_time(given(text))
     return text.strip()
 
 
+@typed("time")
 def finite_time(text: str) -> str:
     """A time specifier other than INFINITY, kept as written."""
     if parse_time(given(text)) == INFINITY:
@@ -138,6 +182,7 @@ def finite_time(text: str) -> str:
     return text.strip()
 
 
+@typed("memory", "INFINITY")
 def memory(text: str) -> str:
     """A memory specifier, kept as written."""
     parse_memory(given(text))
@@ -153,9 +198,10 @@ def choice(*choices: str) -> Check:
                 return each
         raise InvalidValueError(f'"{text}" is not one of {", ".join(choices)}')
 
-    return check
+    return TypedCheck(check, "choice", *choices)
 
 
+@typed("path")
 def absolute_path(text: str) -> str:
     """A path that begins with a slash, with an optional `user@` in front."""
     user, at, path = given(text).partition("@")
@@ -166,14 +212,17 @@ def absolute_path(text: str) -> str:
 
 def none_or(check: Check, none: str = "NONE") -> Check:
     """NONE in any case, printed as `none`, or a value that the check accepts."""
-    return lambda text: none if is_none(given(text)) else check(text)
+    form = form_of(check)
+    return TypedCheck(lambda text: none if is_none(given(text)) else check(text), form.name, *form.constants, none)
 
 
 def written_none_or(check: Check) -> Check:
     """NONE in any case, printed as written, or a value that the check accepts."""
-    return lambda text: text.strip() if is_none(given(text)) else check(text)
+    form = form_of(check)
+    return TypedCheck(lambda text: text.strip() if is_none(given(text)) else check(text), form.name, *form.constants, "none")
 
 
+@typed("command")
 def command(text: str) -> str:
     """A command line: an absolute path, with an optional `user@` in front, and arguments."""
     absolute_path(given(text).split()[0])
@@ -188,7 +237,7 @@ def command_with(variables: frozenset[str]) -> Check:
         check_variables(checked, variables)
         return checked
 
-    return check
+    return TypedCheck(check, "command")
 
 
 def check_variables(text: str, variables: frozenset[str]) -> None:
@@ -212,7 +261,7 @@ def ranges(low: int) -> Check:
             raise InvalidValueError(f"{parsed.first} is below {low}")
         return text.strip()
 
-    return check
+    return TypedCheck(check, "ranges")
 
 
 def name_list(check: Check = check_object_name, separator: str = " ", none: str = "NONE") -> Check:
@@ -221,7 +270,7 @@ def name_list(check: Check = check_object_name, separator: str = " ", none: str 
     def check_list(text: str) -> str:
         return separator.join(check(name) for name in split_names(given(text))) or none
 
-    return check_list
+    return TypedCheck(check_list, "names", none)
 
 
 def pair_list(check_value: Callable[[str, str], str] | None = None, names: Sequence[str] = ()) -> Check:
@@ -236,14 +285,16 @@ def pair_list(check_value: Callable[[str, str], str] | None = None, names: Seque
             pairs.append((name, check_value(name, value) if check_value else value))
         return join_pairs(pairs)
 
-    return check
+    return TypedCheck(check, "pairs", "NONE")
 
 
+@typed("names", "NONE")
 def host_list(text: str) -> str:
     """Hosts and host groups divided by blanks or commas, or NONE (CQ-5)."""
     return join_names(check_host_identifier(name) for name in split_names(given(text)))
 
 
+@typed("names", "NONE")
 def unique_host_list(text: str) -> str:
     """A host list without repetitions. Source: CQ-6."""
     names = given(text).replace(",", " ").lower().split()
@@ -268,8 +319,9 @@ def refers_to_hosts(text: str) -> Iterable[Reference]:
     return [("host_group" if name.startswith("@") else "exec_host", name) for name in split_names(text)]
 
 
-ObjectName = Annotated[str, AttributeType(check_object_name)]
-HostName = Annotated[str, AttributeType(check_host_name)]
+object_name = TypedCheck(check_object_name, "name")
+ObjectName = Annotated[str, AttributeType(object_name)]
+HostName = Annotated[str, AttributeType(TypedCheck(check_host_name, "name"))]
 Boolean = Annotated[str, AttributeType(boolean)]
 Number = Annotated[str, AttributeType(number())]
 Real = Annotated[str, AttributeType(real)]

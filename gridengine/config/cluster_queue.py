@@ -21,6 +21,7 @@ from gridengine.config.attribute_types import (
     name_list,
     none_or,
     number,
+    object_name,
     overridable,
     pair_list,
     ranges,
@@ -28,16 +29,18 @@ from gridengine.config.attribute_types import (
     refers_to,
     refers_to_hosts,
     time,
+    typed,
     unique_host_list,
 )
 from gridengine.config.command_variables import JOB_VARIABLES, PROCEDURE_VARIABLES
 from gridengine.config.objects import ConfigObject
-from gridengine.config.signals import check_signal
+from gridengine.config.signals import SIGNALS, check_signal
 from gridengine.errors import ConfigError, InvalidValueError
-from gridengine.syntax.lists import check_object_name, is_none
+from gridengine.syntax.lists import is_none
 from gridengine.syntax.subordinate import parse_subordinates
 
 
+@typed("names", "BATCH", "INTERACTIVE", "NONE")
 def _queue_type(text: str) -> str:
     """BATCH, INTERACTIVE, the two together, or NONE; PARALLEL and CHECKPOINTING are refused (QC-13)."""
     if is_none(given(text)):
@@ -51,6 +54,7 @@ def _queue_type(text: str) -> str:
     return " ".join(token for token in ("BATCH", "INTERACTIVE") if token in tokens)
 
 
+@typed("signal", "NONE", *SIGNALS)
 def _method(text: str) -> str:
     """NONE, a signal or a command line (QC-27)."""
     if is_none(given(text)):
@@ -58,18 +62,22 @@ def _method(text: str) -> str:
     return command_with(JOB_VARIABLES)(text) if text.startswith("/") else check_signal(text)
 
 
+@typed("command", "NONE")
 def _starter_method(text: str) -> str:
     return "NONE" if is_none(given(text)) else command_with(JOB_VARIABLES)(text)
 
 
+@typed("ranges", "UNDEFINED")
 def _processors(text: str) -> str:
     return "UNDEFINED" if given(text).upper() == "UNDEFINED" else ranges(0)(text)
 
 
+@typed("name")
 def _owner(text: str) -> str:
     return given(text)
 
 
+@typed("pairs", "NONE")
 def _subordinates(text: str) -> str:
     return str(parse_subordinates(given(text)))
 
@@ -130,7 +138,7 @@ class ClusterQueue(ConfigObject):
     complex_values: _Thresholds = "NONE"
     projects: _Projects = "NONE"
     xprojects: _Projects = "NONE"
-    calendar: Annotated[str, overridable(none_or(check_object_name), refers_to("calendar"))] = "NONE"
+    calendar: Annotated[str, overridable(none_or(object_name), refers_to("calendar"))] = "NONE"
     initial_state: Annotated[str, overridable(choice("default", "enabled", "disabled"))] = "default"
     s_rt: _Time = "INFINITY"
     h_rt: _Time = "INFINITY"

@@ -7,10 +7,10 @@ Source: complex(5), S3, S4; O for the built-in set and for the refused combinati
 from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 
-from gridengine.config.attribute_types import AttributeType, choice, given
+from gridengine.config.attribute_types import AttributeType, TypedCheck, choice, given, object_name, typed
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError, InvalidValueError
-from gridengine.syntax.lists import check_object_name, is_none
+from gridengine.syntax.lists import is_none
 from gridengine.values.units import INFINITY, parse_bool, parse_double, parse_memory, parse_quantity, parse_time
 
 NUMERIC_TYPES = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
@@ -37,9 +37,10 @@ def _abbreviated(**values: str) -> AttributeType:
             raise InvalidValueError(f'"{text}" is not one of {", ".join(values)}')
         return value
 
-    return AttributeType(check)
+    return AttributeType(TypedCheck(check, "choice", *dict.fromkeys(values.values())))
 
 
+@typed("number")
 def _urgency(text: str) -> str:
     parse_double(given(text))
     return text
@@ -76,8 +77,8 @@ class Complex(ConfigObject):
 
     kind: ClassVar[str] = "complex"
 
-    name: Annotated[str, AttributeType(check_object_name)]
-    shortcut: Annotated[str, AttributeType(check_object_name)]
+    name: Annotated[str, AttributeType(object_name)]
+    shortcut: Annotated[str, AttributeType(object_name)]
     type: Annotated[
         str,
         AttributeType(choice("INT", "STRING", "TIME", "MEMORY", "BOOL", "CSTRING", "HOST", "DOUBLE", "RESTRING")),

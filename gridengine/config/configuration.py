@@ -14,18 +14,22 @@ from gridengine.config.attribute_types import (
     AttributeType,
     Check,
     Reference,
+    TypedCheck,
     absolute_path,
     boolean,
     choice,
     command_with,
     finite_time,
+    form_of,
     given,
     name_list,
     none_or,
     number,
+    object_name,
     ranges,
     refers_to,
     time,
+    typed,
 )
 from gridengine.config.command_variables import PROCEDURE_VARIABLES
 from gridengine.config.objects import ConfigObject
@@ -39,7 +43,7 @@ from gridengine.config.parameters import (
 )
 from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.jsv.conversation import verifier_path
-from gridengine.syntax.lists import check_host_name, check_object_name, is_none, split_names
+from gridengine.syntax.lists import check_host_name, is_none, split_names
 from gridengine.syntax.mail_address import check_mail_address
 from gridengine.syntax.object_file import Entry
 
@@ -52,14 +56,17 @@ LOCAL = frozenset(
 )
 
 
+@typed("text", "none")
 def _text(text: str) -> str:
     return "none" if is_none(given(text)) else text.strip()
 
 
+@typed("names", "none")
 def _token_list(text: str) -> str:
     return ",".join(split_names(given(text))) or "none"
 
 
+@typed("names", "none")
 def _sensors(text: str) -> str:
     """Absolute paths of programs, or none. Source: sge_conf(5) load_sensor."""
     paths = _token_list(text)
@@ -68,6 +75,7 @@ def _sensors(text: str) -> str:
     return paths
 
 
+@typed("names", "none")
 def _addresses(text: str) -> str:
     """Mail addresses, or none. Source: sge_conf(5) administrator_mail."""
     addresses = _token_list(text)
@@ -76,11 +84,13 @@ def _addresses(text: str) -> str:
     return addresses
 
 
+@typed("command", "builtin", "none")
 def _remote_command(text: str) -> str:
     """builtin, none or a command line."""
     return _keyword_or_path(text, ("builtin", "none"))
 
 
+@typed("command", "builtin")
 def _remote_daemon(text: str) -> str:
     return _keyword_or_path(text, ("builtin",))
 
@@ -91,6 +101,7 @@ def _keyword_or_path(text: str, keywords: Sequence[str]) -> str:
     return absolute_path(text)
 
 
+@typed("text", "none")
 def _jsv_url(text: str) -> str:
     """none or [script:][user@]/path (sge_types(5) jsv_url)."""
     if is_none(given(text)):
@@ -99,14 +110,17 @@ def _jsv_url(text: str) -> str:
     return text
 
 
+@typed("choice", "auto", "true", "false")
 def _enforce_user(text: str) -> str:
     return "auto" if given(text).lower() == "auto" else boolean(text).lower()
 
 
+@typed("pairs", "none")
 def _parameters(text: str) -> str:
     return check_parameters(given(text))
 
 
+@typed("pairs", "none")
 def _reporting_parameters(text: str) -> str:
     """Parameters with a valid value each. Source: sge_conf(5) reporting_params; RP-2, AC-4."""
     checked = _parameters(text)
@@ -119,17 +133,20 @@ def _reporting_parameters(text: str) -> str:
     return checked
 
 
+@typed("boolean", "true", "false")
 def _flag(text: str) -> str:
     return boolean(text).lower()
 
 
+@typed("boolean", "1", "0")
 def _reprioritize(text: str) -> str:
     return "1" if boolean(text) == "TRUE" else "0"
 
 
 def _optional(check: Check) -> AttributeType:
     """For an attribute that may be unset: its text is empty then."""
-    return AttributeType(lambda text: check(text) if text else "")
+    form = form_of(check)
+    return AttributeType(TypedCheck(lambda text: check(text) if text else "", form.name, *form.constants))
 
 
 _Path = Annotated[str, AttributeType(absolute_path)]
@@ -207,7 +224,7 @@ class Configuration(ConfigObject):
     auto_user_oticket: _Count = "0"
     auto_user_fshare: _Count = "0"
     auto_user_default_project: Annotated[
-        str, AttributeType(none_or(check_object_name, none="none"), refers_to("project"))
+        str, AttributeType(none_or(object_name, none="none"), refers_to("project"))
     ] = "none"
     auto_user_delete_time: _Count = "86400"
     delegated_file_staging: Annotated[str, AttributeType(_flag)] = "false"

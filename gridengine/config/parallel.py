@@ -10,6 +10,7 @@ from gridengine.config.attribute_types import (
     AttributeType,
     Boolean,
     ObjectName,
+    TypedCheck,
     Usersets,
     absolute_path,
     choice,
@@ -17,11 +18,12 @@ from gridengine.config.attribute_types import (
     given,
     none_or,
     number,
+    typed,
     written_none_or,
 )
 from gridengine.config.command_variables import CKPT_VARIABLES, PE_VARIABLES
 from gridengine.config.objects import ConfigObject
-from gridengine.config.signals import check_signal
+from gridengine.config.signals import SIGNALS, check_signal
 from gridengine.errors import InvalidValueError
 from gridengine.values.ranges import MAX_SLOTS
 from gridengine.values.units import parse_number
@@ -29,6 +31,7 @@ from gridengine.values.units import parse_number
 _RULES = ("$pe_slots", "$fill_up", "$round_robin")
 
 
+@typed("text", *_RULES)
 def check_allocation_rule(text: str) -> str:
     """One of the three rules or a number of slots per host (PE-3..6). Also of -alloc (AR-126). Raises InvalidValueError."""
     if given(text) in _RULES:
@@ -38,6 +41,7 @@ def check_allocation_rule(text: str) -> str:
     return str(parse_number(text, 1, MAX_SLOTS))
 
 
+@typed("text", "min", "max", "avg")
 def _urgency_slots(text: str) -> str:
     """min, max, avg or a number (PE-11)."""
     if given(text).isdecimal():
@@ -45,6 +49,7 @@ def _urgency_slots(text: str) -> str:
     return choice("min", "max", "avg")(text)
 
 
+@typed("command")
 def _ordering(text: str) -> str:
     """A file by its absolute path, a function in it, and its arguments (PE-16)."""
     tokens = given(text).split()
@@ -76,12 +81,13 @@ class ParallelEnvironment(ConfigObject):
     qsort_args: Annotated[str, AttributeType(none_or(_ordering))] = "NONE"
 
 
-_INTERFACES = choice("userdefined", "application-level", "transparent", "hibernator", "cpr")
+_INTERFACES = ("userdefined", "application-level", "transparent", "hibernator", "cpr")
 
 
+@typed("choice", *_INTERFACES)
 def _interface(text: str) -> str:
     """One of the interfaces in any case, printed as written (CK-1)."""
-    _INTERFACES(text)
+    choice(*_INTERFACES)(text)
     return text.strip()
 
 
@@ -109,5 +115,5 @@ class Checkpoint(ConfigObject):
     restart_command: _Command = "none"
     clean_command: _Command = "none"
     ckpt_dir: Annotated[str, AttributeType(written_none_or(absolute_path))] = "/tmp"
-    signal: Annotated[str, AttributeType(written_none_or(check_signal))] = "none"
+    signal: Annotated[str, AttributeType(written_none_or(TypedCheck(check_signal, "signal", *SIGNALS)))] = "none"
     when: Annotated[str, AttributeType(none_or(_when, none="none"))] = "sx"

@@ -23,6 +23,7 @@ from gridengine.config.attribute_types import (
     positive_real,
     refers_by_pair,
     time,
+    typed,
 )
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import InvalidValueError
@@ -42,6 +43,7 @@ PARAMETERS: dict[str, tuple[Check, str]] = {
 }
 
 
+@typed("text", "true", "false")
 def _schedd_job_info(text: str) -> str:
     """true, false, or job_list and job ids (SC-6)."""
     keyword, _, ids = given(text).partition(" ")
@@ -53,6 +55,7 @@ def _schedd_job_info(text: str) -> str:
     return f"job_list {','.join(ids.replace(',', ' ').split())}"
 
 
+@typed("pairs", "none")
 def _params(text: str) -> str:
     """NAME=value elements divided by commas or blanks (SC-10, SC-11)."""
     if is_none(given(text)):
@@ -73,6 +76,7 @@ def _usage_weight(name: str, value: str) -> str:
     return positive_real(value)
 
 
+@typed("pairs", "none")
 def _halflife_decay_list(text: str) -> str:
     """usage_type=minutes elements divided by colons; -1 and 0 are allowed (PR-7)."""
     if is_none(given(text)):
@@ -85,6 +89,7 @@ def _halflife_decay_list(text: str) -> str:
     return text
 
 
+@typed("text", "OFS", "NONE")
 def _policy_hierarchy(text: str) -> str:
     """Up to three different codes of O, F and S, or NONE (PR-8)."""
     if is_none(given(text)):
@@ -94,6 +99,7 @@ def _policy_hierarchy(text: str) -> str:
     return text
 
 
+@typed("time")
 def _default_duration(text: str) -> str:
     """A time above 0: jobs without a run time limit are planned with it (SC-7; O)."""
     if parse_time(time(text)) == 0:

@@ -12,6 +12,8 @@ _NAMES = (
 ).split()
 #: number by name without prefix, as Linux counts
 NUMBERS = {name: number for number, name in enumerate(_NAMES, start=1)} | {"IOT": 6, "CLD": 17, "POLL": 29}
+#: with their prefix, by number
+SIGNALS = tuple(f"SIG{name}" for name in _NAMES)
 MAX_SIGNAL = 64
 
 

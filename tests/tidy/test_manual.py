@@ -15,33 +15,18 @@ from daemons.dbwriter.settings import Settings
 from daemons.qmaster.rules.failures import FAILURES, Fault, Then
 from daemons.runtime.cell import Cell, Limits
 from gridengine.config import KINDS
+from gridengine.config.attribute_help import help_of
 from gridengine.config.parameters import KNOWN_PARAMETERS
 from gridengine.state.configured.configuration import ExecdParameters, QmasterParameters, ReportingParameters
 from gridengine.usage import failed
 from gridengine.usage.accounting import FIELDS
 from tests.tidy.sources import ROOT, table_of
+from tools.attribute_tables import FORMATS, PAGES, with_table
 from tools.launchers import COMMANDS, PROGRAMS
 from tools.manual_pages import SECTIONS, sources
 from tools.roff import ManualPage
 from tools.site_hooks import on_config
 
-#: page of each kind of object; bare names (managers, hosts of a role) have none
-FORMATS = {
-    "cluster_queue": "queue_conf",
-    "host_group": "hostgroup",
-    "exec_host": "host_conf",
-    "complex": "complex",
-    "parallel_environment": "sge_pe",
-    "checkpoint": "checkpoint",
-    "calendar": "calendar_conf",
-    "userset": "access_list",
-    "user": "user",
-    "project": "project",
-    "resource_quota": "sge_resource_quota",
-    "share_tree": "share_tree",
-    "scheduler": "sched_conf",
-    "configuration": "sge_conf",
-}
 _BARE = {"admin_host", "submit_host", "manager", "operator"}
 #: accepted where scripts set them, read by nobody
 _FLUSH_TIMES = {"FLUSH_TIME", "ACCOUNTING_FLUSH_TIME"}
@@ -70,6 +55,19 @@ def test_a_format_describes_every_attribute_with_its_predefined_value(kind: str,
     for name, field in KINDS[kind].model_fields.items():
         predefined = "" if field.is_required() or field.default is None else field.default
         assert described[name] == predefined, name
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_table_of_a_format_is_made_from_the_help_of_attributes(kind: str) -> None:
+    page = (PAGES / f"{FORMATS[kind]}.md").read_text()
+    assert page == with_table(kind, page), "make pages"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_attribute_has_help_and_a_group(kind: str) -> None:
+    described = help_of(kind)
+    assert set(described) == (set() if kind in _BARE else set(KINDS[kind].model_fields))
+    assert all(each.group and each.text for each in described.values())
 
 
 @pytest.mark.parametrize(
