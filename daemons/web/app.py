@@ -18,6 +18,7 @@ from daemons.web.pages import (
     alarms,
     altering,
     array_tasks,
+    bulk,
     complexes,
     configuration,
     failures,
@@ -28,6 +29,7 @@ from daemons.web.pages import (
     instances,
     jobs,
     messages,
+    overrides,
     overview,
     policies,
     queues,
@@ -49,7 +51,7 @@ PAGES: list[Page] = [
     *overview.PAGES, *trends.PAGES, *alarms.PAGES, *jobs.PAGES, *array_tasks.PAGES, *forecasts.PAGES, *failures.PAGES,
     *reports.PAGES, *reservations.PAGES,
     *instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES,
-    *quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES,
+    *bulk.PAGES, *quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES,
 ]
 """All pages, in the order of the lookup of an address."""
 
@@ -60,8 +62,8 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
-        alarms, jobs, array_tasks, altering, hosts, instances, submitting, reservations, complexes, configuration, policies,
-        history, accounting,
+        alarms, jobs, array_tasks, altering, hosts, instances, submitting, reservations, complexes, configuration, overrides,
+        bulk, policies, history, accounting,
     )
     for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)

@@ -1,7 +1,7 @@
 """The help for each attribute of a kind of objects: its group, and a few sentences.
 
-Owns the reading of `attribute_help.toml`, the one source of these sentences: the tables of docs/formats/ are made from it, and
-forms show it. Called by tools and extensions only; the models have the defaults and the values. Source: adr/0295.
+Owns the reading of `attribute_help.toml`, the one source of these sentences for the tables of docs/formats/ and for forms.
+Called by tools and extensions only; the models have the defaults and the values. Source: adr/0295.
 """
 
 import tomllib

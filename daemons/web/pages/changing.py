@@ -78,6 +78,13 @@ def versions(
     return [row for row in rows if len(set(row[1:])) > 1]
 
 
+def differences(before: Mapping[str, str] | None, after: Mapping[str, str] | None) -> list[tuple[str, str, str]]:
+    """(attribute, before, after) for each attribute that differs; all attributes of an added or removed object."""
+    before, after = before or {}, after or {}
+    rows = [(name, before.get(name, ""), after.get(name, "")) for name in {**before, **after}]
+    return [row for row in rows if row[1] != row[2]]
+
+
 def _effects(instances: Mapping[str, list[Any]]) -> list[tuple[str, str, list[str]]]:
     effects = []
     for outcome, (tone, text) in _EFFECTS.items():

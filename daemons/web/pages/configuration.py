@@ -18,8 +18,9 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
+from daemons.web.pages.attribute_fields import fields_of
 from daemons.web.pages.calendars import shown_week
-from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
+from daemons.web.pages.changing import Attributes, differences, try_changes, versions, why_not_configure
 from daemons.web.pages.forms import Question, form_route, tasks_in
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
@@ -30,8 +31,6 @@ from gridengine.state.state import State
 ROWS = 200
 SINGLE, NEW = "-", "+"
 """Names in addresses: of the single object of a kind, and of a new object."""
-_LONG = 60
-
 
 _NOUNS = {
     "exec_host": "execution host", "admin_host": "administrative host", "submit_host": "submit host",
@@ -109,10 +108,12 @@ async def objects(visit: Visit) -> Data:
     names = [name for name in sorted(state.kind(kind)) if find.lower() in name.lower()]
     number = min(visit.number("page"), max(1, -(-len(names) // ROWS)))
     shown = [name for name in names if (kind, name) != ("exec_host", "template")][(number - 1) * ROWS : number * ROWS]
+    why_not = why_not_configure(visit)
     rows = [(name, address_of(kind, name), _summary(kind, state.kind(kind)[name])) for name in shown]
     return {
         "kind": kind, "noun": noun_of(kind), "rows": rows, "total": len(names), "page": number, "size": ROWS,
-        "find": find, "why_not": why_not_configure(visit), "bare": KIND[kind].bare,
+        "find": find, "why_not": why_not, "bare": KIND[kind].bare,
+        "selectable": not (why_not or KIND[kind].bare or KIND[kind].single),
     }
 
 
@@ -125,7 +126,8 @@ async def object_details(visit: Visit) -> Data:
         values |= {name: value for name, value in template.items() if name in values}
         if subject.key:
             values[subject.key] = visit.parameter("name")
-    return _form(visit, subject, values)
+    data = _form(visit, subject, values, as_text=visit.parameter("text") == "1")
+    return data | {"read_only": bool(data["why_not"])}
 
 
 def ask_about_object(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
@@ -147,15 +149,22 @@ async def change_object(request: web.Request) -> web.Response:
     # another user may have removed the object after its form was loaded: the form keeps the typed values
     subject = _subject(visit, may_be_gone="before" in fields)
     before, after = _sent(subject, fields)
-    removing, preview = fields.get("do") == "remove", fields.get("do") == "preview"
+    removing, checking = fields.get("do") == "remove", fields.get("do") == "check"
+    preview = checking or fields.get("do") == "preview"
     name = subject.name or (after.get(subject.key, "").strip() if subject.key else str(fields.get("object", "")).strip())
-    data = _form(visit, subject, after) | {"before": json.dumps(before), "object": name}
+    as_text = fields.get("text") == "1"
+    data = _form(visit, subject, after, as_text) | {"before": json.dumps(before), "object": name}
     if fault := _name_fault(visit, subject, name):
         data |= {"faults": {subject.key or "object": fault}, "answers": [("error", fault)]}
+        if checking:
+            return _verdict([fault], data["faults"])
         return html(render(OBJECT, visit, data, alone="HX-Request" in request.headers))
     change = {"kind": subject.kind, "name": name, "before": before, "after": None if removing else after}
     attempt = await try_changes(visit, [change], preview)
     data |= {"faults": _at_fields(subject, attempt.refusals, after), "answers": attempt.answers, "effects": attempt.effects}
+    if checking:
+        return _verdict(attempt.refusals, data["faults"])
+    data["differences"] = differences(before, after) if before and attempt.effects is not None else []
     if subject.is_gone:
         data |= {"gone": attempt.is_stale, "before": "null"}  # Save adds it again
     elif attempt.is_stale:
@@ -170,12 +179,19 @@ def address_of(kind: str, name: str) -> str:
     return f"/config/{kind}/{quote(name, safe='@') if name else SINGLE}"
 
 
-def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
+def _verdict(refusals: list[str], faults: dict[str, str]) -> web.Response:
+    """The answer to a check while the visitor types: refusals by attribute, and those without a place."""
+    return web.json_response({"faults": faults, "others": [text for text in refusals if text not in faults.values()]})
+
+
+def _form(visit: Visit, subject: Subject, values: Attributes, as_text: bool = False) -> Data:
+    inherited = _inherited(visit, subject)
     shown = dict.fromkeys(sorted(LOCAL), "") | dict(values) if subject.inherits else values
     return {
-        "subject": subject, "values": shown, "before": json.dumps(subject.stored), "faults": {}, "answers": [],
-        "effects": None, "versions": [], "gone": False, "object": "", "done": False, "next": "", "long": _LONG,
-        "why_not": why_not_configure(visit), "inherited": _inherited(visit, subject),
+        "subject": subject, "before": json.dumps(subject.stored), "faults": {}, "answers": [],
+        "effects": None, "versions": [], "gone": False, "object": "", "done": False, "next": "",
+        "why_not": why_not_configure(visit), "inherited": inherited, "differences": [], "read_only": False, "as_text": as_text,
+        "groups": fields_of(visit.shared.mirror.state, subject.kind, shown, inherited, as_text),
         "noun": noun_of(subject.kind), "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None,
     }
 

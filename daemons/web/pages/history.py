@@ -12,7 +12,7 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
+from daemons.web.pages.changing import Attributes, differences, try_changes, versions, why_not_configure
 from daemons.web.pages.configuration import address_of, noun_of
 from daemons.web.pages.forms import Question, form_route, listed
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
@@ -48,9 +48,7 @@ class Altered(NamedTuple):
     @property
     def differences(self) -> list[tuple[str, str, str]]:
         """(attribute, before, after) for each attribute that differs; all attributes of an added or removed object."""
-        before, after = self.before or {}, self.after or {}
-        rows = [(name, before.get(name, ""), after.get(name, "")) for name in {**before, **after}]
-        return [row for row in rows if row[1] != row[2]]
+        return differences(self.before, self.after)
 
     @property
     def opposite(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from daemons.web.mirror import MirroredChange
+from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.trends import trend_panel
 from daemons.web.trends.trend_store import QUEUE
@@ -31,7 +32,7 @@ class Setting(NamedTuple):
 async def queue_list(visit: Visit) -> Data:
     """All cluster queues with their slots."""
     status: Any = (await visit.shared.read("status", {"cluster_queues": {}}, visit.caller)).data
-    return {"rows": status["cluster_queues"], "state_codes": _STATES}
+    return {"rows": status["cluster_queues"], "state_codes": _STATES, "why_not": why_not_configure(visit)}
 
 
 async def queue_details(visit: Visit) -> Data:
@@ -50,6 +51,7 @@ async def queue_details(visit: Visit) -> Data:
     rows = [(host, [_setting(each, host, state.groups.groups_of(host)) for each in varied.values()]) for host in shown]
     return pager | trend_panel(visit, QUEUE, name) | {
         "trend_title": "Trends", "state_codes": _STATES, "name": name, "summary": next(iter(status["cluster_queues"]), None),
+        "why_not": why_not_configure(visit),
         "attributes": attributes, "varied": varied, "rows": rows,
         "detached": [(attribute, identifier, partly) for queue, attribute, identifier, partly in detached if queue == name],
     }

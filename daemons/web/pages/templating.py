@@ -50,4 +50,5 @@ def templates() -> Environment:
     environment.globals["ui"] = macros
     environment.globals["changing"] = environment.get_template("changing.html").module
     environment.globals["options"] = environment.get_template("options.html").module
+    environment.globals["attributes"] = environment.get_template("attributes.html").module
     return environment

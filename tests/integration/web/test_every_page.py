@@ -27,6 +27,7 @@ from tests.unit.web.followed import ROOT, Followed, web_of
 EXAMPLES = [
     "/jobs/1", "/jobs/2", "/jobs/9999", "/jobs?state=held&sort=-name", "/instances/all.q@h1", "/hosts/h1", "/submit",
     "/config/cluster_queue", "/config/cluster_queue/all.q", "/config/complex", "/reservations/1", "/reservations/new",
+    "/queues/all.q/overrides", "/bulk/cluster_queue?target=all.q",
     "/queues/all.q", "/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit",
     "/jobs/2/alter", "/submit?from=1", "/reservations?view=time", "/reservations/1/alter", "/config/calendar/nights",
     "/accounting/sql", "/jobs/1/output", "/jobs/153", "/search?find=h1",

@@ -22,9 +22,14 @@ def browse(browse: Callable[..., Any]) -> Callable[..., Any]:
 def form_of(page: Any) -> dict[str, str]:
     """The fields of a form as they would be sent."""
     found: dict[str, str] = {}
-    for field in page.xpath("//form[@class='form']//*[self::input or self::textarea][@name]"):
-        # a browser leaves out the line break behind <textarea>
-        text = (field.text_content() or "").removeprefix("\n") if field.tag == "textarea" else field.get("value", "")
+    for field in page.xpath("//form[@class='form']//*[self::input or self::textarea or self::select][@name]"):
+        if field.get("type") in ("radio", "checkbox") and field.get("checked") is None:
+            continue
+        if field.tag == "select":
+            text = str(field.value)
+        else:
+            # a browser leaves out the line break behind <textarea>
+            text = (field.text_content() or "").removeprefix("\n") if field.tag == "textarea" else field.get("value", "")
         found[field.get("name")] = text
     return found
 
@@ -119,7 +124,7 @@ def test_a_cycle_of_host_groups_is_refused_with_its_path(followed: Followed, bro
 def test_a_combination_that_cannot_be_is_refused_at_its_field(followed: Followed, browse: Any, values: dict[str, str]) -> None:
     page = browse(lambda visitor: change(visitor, "/config/complex/+", name="x", shortcut="x", **values))
     faults = page.xpath("//span[@class='error']")
-    assert [fault.get("id") for fault in faults][0].removeprefix("error-attr ") in {"type", "relop", "consumable"}
+    assert [fault.get("id") for fault in faults][0].removeprefix("error-attr.") in {"type", "relop", "consumable"}
     assert stored(followed, "complex", "x") is None
 
 
@@ -140,7 +145,8 @@ JUNK = "(( no value ,,=["
 
 def faults_of(page: Any) -> dict[str, str]:
     """What is said beside fields, by their names."""
-    return {each.get("id").removeprefix("error-"): text_of(each) for each in page.xpath("//span[@class='error']")}
+    faults = page.xpath("//span[@class='error']")
+    return {each.get("id").removeprefix("error-").replace(".", " "): text_of(each) for each in faults}
 
 
 def test_a_refused_change_keeps_the_input_and_shows_the_reason_beside_the_field(followed: Followed, browse: Any) -> None:
@@ -223,6 +229,47 @@ def test_a_user_sees_all_and_changes_nothing(followed: Followed, browse: Any) ->
     assert '"alice" must be manager for this operation' in page
     assert '"alice" must be manager for this operation' in done
     assert followed.cell.state.kind("cluster_queue")["all.q"]["slots"] == "4"
+
+
+def test_a_user_reads_the_values_in_groups_and_has_no_fields(browse: Any) -> None:
+    page = browse(lambda visitor: visitor.get("/config/cluster_queue/all.q"), ALICE)
+    assert page.xpath("//main//input | //main//select | //main//textarea") == []
+    assert {text_of(each) for each in page.xpath("//main//h2")} >= {"General", "Limits", "Thresholds", "Methods", "Access"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unchanged_form_of_each_kind_changes_nothing(followed: Followed, browse: Any, kind: str) -> None:
+    before = {name: dict(attributes) for name, attributes in followed.cell.state.kind(kind).items()}
+
+    async def play(visitor: Visitor) -> None:
+        for name in sorted(before)[:3]:
+            for query in ("", "?text=1"):
+                if (kind, name) != ("exec_host", "template"):
+                    await change(visitor, f"/config/{kind}/{name or '-'}{query}")
+
+    browse(play)
+    assert followed.cell.state.kind(kind) == before
+
+
+@pytest.mark.statement("GU-12")
+def test_a_check_while_typing_has_the_reason_of_the_qmaster_by_attribute_and_changes_nothing(
+    followed: Followed, browse: Any
+) -> None:
+    address = "/config/cluster_queue/all.q"
+
+    async def play(visitor: Visitor) -> tuple[dict[str, Any], dict[str, Any]]:
+        fields = form_of(await visitor.get(address))
+        checks = []
+        for slots in ("many", "7"):
+            async with visitor.client.post(address, data={**fields, "attr slots": slots, "do": "check"}) as response:
+                checks.append(await response.json())
+        return checks[0], checks[1]
+
+    wrong, right = browse(play)
+    assert list(wrong["faults"]) == ["slots"]
+    assert "many" in wrong["faults"]["slots"]
+    assert right == {"faults": {}, "others": []}
+    assert (stored(followed, "cluster_queue", "all.q") or {})["slots"] == "4"
 
 
 @pytest.mark.parametrize("address", ["/config/nothing", "/config/nothing/x", "/config/cluster_queue/no.q", "/config/scheduler/x"])
