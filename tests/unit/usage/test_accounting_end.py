@@ -17,13 +17,13 @@ HOURS = 10_000
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of a task each hour, with a task of months ago that was written late, comments and invalid lines in between."""
+    """A task each hour. Every other one is followed by a record of months ago, written late; comments and invalid lines between."""
     made = tmp_path_factory.mktemp("common") / "accounting"
     late = accounting_line(BEGIN, 60, job_name="late")
     content = [b"# a comment\n"]
     for hour in range(HOURS):
         content.append(accounting_line(BEGIN + hour * 3600, 60, job_number=hour))
-        content.append(late if hour % 50 == 0 else b"no record\n" if hour % 77 == 0 else b"")
+        content.append(late if hour % 2 else b"no record\n" if hour % 77 == 0 else b"")
     made.write_bytes(b"".join(content))
     return made
 
