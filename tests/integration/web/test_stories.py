@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
 from gridengine.protocols.delivery import Load
 from gridengine.protocols.gdi.requests import Caller
+from tests.accounting_lines import accounting_line
 from tests.harness import LOAD, Cell
 from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, resize, serious_findings
 from tests.integration.web.serving import Serving
@@ -186,3 +189,48 @@ def the_limit_is_raised(page: Page) -> None:
     page.get_by_label("limit", exact=True).fill("name each users {*} to slots=5")
     page.get_by_role("button", name="Save").click()
     is_gone(page, "people")
+
+
+def month_before_last(day: int) -> float:
+    """Noon (epoch s) of a day of the month before the last one."""
+    first = datetime.now(UTC).replace(day=1, hour=12, minute=0, second=0, microsecond=0)
+    last = (first - timedelta(days=1)).replace(day=1)
+    return (last - timedelta(days=1)).replace(day=day).timestamp()
+
+
+def last_month(day: int) -> float:
+    """Noon (epoch s) of a day of the last month."""
+    first = datetime.now(UTC).replace(day=1, hour=12, minute=0, second=0, microsecond=0)
+    return (first - timedelta(days=1)).replace(day=day).timestamp()
+
+
+@pytest.mark.statement("AC-1", "GU-12")
+def test_a_manager_reads_the_report_of_last_month(
+    visits: Visits, play: Callable[[Cell, Caller], Played], tmp_path: Path
+) -> None:
+    """By project, with the month before beside it, as a file, and from a project to what failed."""
+    (tmp_path / "accounting").write_bytes(b"".join([
+        accounting_line(month_before_last(1) - DAY_S, 10),
+        accounting_line(month_before_last(10), 3600, project="physics"),
+        accounting_line(last_month(3), 7200, waited=60, cpu=3600, project="physics"),
+        accounting_line(last_month(4), 3600, waited=120, exit_status=3, job_name="broken", project="weather", owner="bob"),
+    ]))
+    played = play(Cell(tmp_path / "cell"), ROOT)
+    page = visits.open(played.address)
+    page.get_by_role("link", name="Reports", exact=True).click()
+    page.get_by_role("link", name="Project", exact=True).click()
+    physics = page.get_by_role("row", name=re.compile("physics"))
+    expect(physics).to_contain_text("2.0")
+    expect(physics).to_contain_text("+100 %")
+    expect(page.get_by_role("row", name=re.compile("weather"))).to_contain_text("100 %")
+    assert serious_findings(page) == [] and overhang(page) == []
+    resize(page, PHONE)
+    assert overhang(page) == []
+    resize(page, WIDE)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV", exact=True).click()
+    with open(download.value.path(), newline="") as file:
+        found = {row["name"]: row for row in csv.DictReader(file)}
+    assert (found["physics"]["slot_hours"], found["weather"]["failed"]) == ("2.0", "1")
+    page.get_by_role("link", name="Failures", exact=True).last.click()
+    expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
