@@ -187,12 +187,13 @@ def _empty_row(queue: str) -> dict[str, Any]:
 
 
 def _add_instance(listing: Listing, instance: QueueInstance, row: dict[str, Any], weights: dict[str, float]) -> None:
-    config = listing.state.configs.get(instance.name)
+    name = instance.name
+    config = listing.state.configs.get(name)
     slots = config.slots if config is not None else 0
-    used = listing.state.slots_used(instance.name)
+    used = listing.state.slots_used(name)
     state_codes = listing.state_codes(instance)
     row["used"] += used
-    row["resv"] += listing.state.slots_reserved(instance.name)
+    row["resv"] += listing.state.slots_reserved(name)
     row["total"] += slots
     if not _MANUAL.isdisjoint(state_codes):
         row["manual"] += slots
@@ -203,7 +204,7 @@ def _add_instance(listing: Listing, instance: QueueInstance, row: dict[str, Any]
     for state_code in state_codes:
         row["states"][state_code] = row["states"].get(state_code, 0) + slots
     if config is not None and slots:
-        offer = available(listing.config_snapshot, listing.ledger, instance.name, "np_load_avg")
+        offer = available(listing.config_snapshot, listing.ledger, name, "np_load_avg")
         if offer is not None and not isinstance(offer.value, str):
             row["load"] = (row["load"] or 0.0) + offer.value * slots
             weights[instance.queue] = weights.get(instance.queue, 0.0) + slots

@@ -90,16 +90,16 @@ class Listing:
 
     def state_codes(self, instance: QueueInstance) -> str:
         """State codes of an instance, thresholds included."""
-        known = self._state_codes.get(instance.name)
+        name = instance.name
+        known = self._state_codes.get(name)
         if known is None:
-            config = self.state.configs.get(instance.name)
+            config = self.state.configs.get(name)
             host = self.state.hosts.get(instance.host)
             over = stop = False
             if config is not None and host is not None and host.up:
-                name = instance.name
                 over = bool(config.load_thresholds and alarm(self.config_snapshot, self.ledger, name))
                 stop = bool(config.suspend_thresholds and suspend_alarm(self.config_snapshot, self.ledger, name))
-            known = self._state_codes[instance.name] = instance_state_codes(self.state, instance, over, stop)
+            known = self._state_codes[name] = instance_state_codes(self.state, instance, over, stop)
         return known
 
     def instances(self, body: Body) -> list[QueueInstance]:

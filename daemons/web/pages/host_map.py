@@ -22,7 +22,7 @@ from daemons.web.drawing.host_map import (
 )
 from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, Visit
-from daemons.web.trends.cell_figures import cell_figures, exec_hosts
+from daemons.web.trends.cell_figures import cell_slots, exec_hosts, host_loads
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import host_available
@@ -63,12 +63,11 @@ def coloured_hosts(state: State, colour: str) -> ColouredHosts:
     if colour == "state":
         names = dict(_states(state))
         return ColouredHosts(list(_STATES.values()), names, {host: _STATES[name].label for host, name in names.items()})
-    found = {}
-    for host, figures in cell_figures(state).hosts.items():
-        slots = figures.slots
-        by_slots = slots.used / slots.total if slots.total else math.nan
-        found[host] = {"load": figures.load, "memory": figures.memory, "slots": by_slots}[colour]
-    return _fractions(found)
+    if colour == "slots":
+        slots = cell_slots(state).hosts
+        return _fractions({host: each.used / each.total if each.total else math.nan for host, each in slots.items()})
+    loads = host_loads(state)
+    return _fractions({host: each.load if colour == "load" else each.memory for host, each in loads.items()})
 
 
 def _fractions(found: dict[str, float]) -> ColouredHosts:
@@ -77,8 +76,8 @@ def _fractions(found: dict[str, float]) -> ColouredHosts:
 
 
 def _states(state: State) -> Iterator[tuple[str, str]]:
-    for name, figures in cell_figures(state).hosts.items():
-        host, slots = state.hosts.get(name), figures.slots
+    for name, slots in cell_slots(state).hosts.items():
+        host = state.hosts.get(name)
         if host is None or not host.up:
             yield name, "unreachable"
         elif host.drained is not None:

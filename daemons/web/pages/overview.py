@@ -39,7 +39,7 @@ async def overview(visit: Visit) -> Data:
     state, now = shared.mirror.state, shared.mirror.now
     status: Any = (await shared.read("status", {"cluster_queues": {}}, visit.caller)).data
     rows, counts = shared.jobs.select_rows(JobFilter())
-    waiting = [row for row in rows if row.state == "qw"]
+    waiting = [row for row in shared.jobs.select_rows(JobFilter(state="waiting")).rows if row.state == "qw"]
     starts = [state.jobs[row.id].start_after if row.id in state.jobs else 0.0 for row in waiting]
     failed = [job for job in state.finished if job.unsuccessful and now - job.end_time < _LONG_S]
     own = [row for row in rows if row.owner == visit.caller.user]

@@ -1,13 +1,13 @@
-"""Figures of the cell at one time: slots, tasks and load of the whole cell, of each host and of each cluster queue.
+"""Figures of the cell at one time: slots of the whole cell, of each host and of each cluster queue, and load of each host.
 
-Owns the meaning of each figure. A single pass over queue instances and hosts. Pure. Called by the sampler of trends, and by the
+Owns the meaning of each figure. A single pass over queue instances, or hosts. Pure. Called by the sampler of trends, and by the
 map of hosts. Source: adr/0290.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -43,41 +43,46 @@ class SlotCounts:
             self.down += rest
 
 
-class HostFigures(NamedTuple):
-    """`load`: load average by core; `memory`: used fraction; UNKNOWN without a report. `slots`: of its queue instances."""
+class CellSlots(NamedTuple):
+    """`whole`: of all queue instances; `hosts`, `queues`: by name."""
 
-    load: float
-    memory: float
-    slots: SlotCounts
-
-
-class CellFigures(NamedTuple):
-    """`slots`: of all queue instances; `load`: mean by core of the reachable hosts; `hosts`, `queues`: by name."""
-
-    slots: SlotCounts
-    load: float
-    hosts: dict[str, HostFigures]
+    whole: SlotCounts
+    hosts: dict[str, SlotCounts]
     queues: dict[str, SlotCounts]
 
 
-def cell_figures(state: State) -> CellFigures:
-    """The figures of a state."""
+class HostLoad(NamedTuple):
+    """`load`: load average by core; `memory`: used fraction; UNKNOWN without a report."""
+
+    load: float
+    memory: float
+
+
+def cell_slots(state: State) -> CellSlots:
+    """The slots of a state."""
     whole, queues = SlotCounts(), {name: SlotCounts() for name in state.queues}
-    on_hosts = {name: SlotCounts() for name in exec_hosts(state)}
-    listing = Listing(state)
+    hosts, listing = {name: SlotCounts() for name in exec_hosts(state)}, Listing(state)
     for name, instance in state.instances.items():
         config = state.configs.get(name)
         total = config.slots if config is not None else 0
         used, is_open = state.slots_used(name), not listing.state_codes(instance)
-        in_reservations = state.reserved.slots_used(name)
-        reserved = max(0, state.slots_reserved(name) - in_reservations)
-        for counts in (whole, queues.setdefault(instance.queue, SlotCounts()), on_hosts.get(instance.host)):
+        reserved = max(0, state.slots_reserved(name) - state.reserved.slots_used(name))
+        for counts in (whole, queues.setdefault(instance.queue, SlotCounts()), hosts.get(instance.host)):
             if counts is not None:
                 counts.add(used, reserved, total, is_open)
-    readers = {name: _reader(state, name) for name in ("load_avg", "num_proc", "mem_used", "mem_total")}
-    hosts = {name: _host(state.hosts.get(name), readers, counts) for name, counts in on_hosts.items()}
-    loads = [each.load for each in hosts.values() if each.load == each.load]
-    return CellFigures(whole, sum(loads) / len(loads) if loads else UNKNOWN, hosts, queues)
+    return CellSlots(whole, hosts, queues)
+
+
+def host_loads(state: State) -> dict[str, HostLoad]:
+    """The load of each execution host."""
+    readers = [_reader(state, name) for name in ("load_avg", "num_proc", "mem_used", "mem_total")]
+    return {name: _load(state.hosts.get(name), readers) for name in exec_hosts(state)}
+
+
+def mean_load(loads: Iterable[HostLoad]) -> float:
+    """The mean load by core of the reachable hosts; UNKNOWN without any."""
+    known = [each.load for each in loads if not math.isnan(each.load)]
+    return sum(known) / len(known) if known else UNKNOWN
 
 
 def exec_hosts(state: State) -> Iterator[str]:
@@ -85,11 +90,11 @@ def exec_hosts(state: State) -> Iterator[str]:
     return (name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
 
 
-def _host(host: Host | None, readers: Mapping[str, Callable[[Host], float]], slots: SlotCounts) -> HostFigures:
+def _load(host: Host | None, readers: Iterable[Callable[[Host], float]]) -> HostLoad:
     if host is None or not host.up:
-        return HostFigures(UNKNOWN, UNKNOWN, slots)
-    load, cores, used, total = (read(host) for read in readers.values())
-    return HostFigures(load / cores if cores else UNKNOWN, used / total if total else UNKNOWN, slots)
+        return HostLoad(UNKNOWN, UNKNOWN)
+    load, cores, used, total = (read(host) for read in readers)
+    return HostLoad(load / cores if cores else UNKNOWN, used / total if total else UNKNOWN)
 
 
 def _reader(state: State, name: str) -> Callable[[Host], float]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from daemons.runtime.log_once import LogOnce
 from daemons.web.job_rows import JobFilter
 from daemons.web.shared import Web
-from daemons.web.trends.cell_figures import cell_figures, task_count
+from daemons.web.trends.cell_figures import cell_slots, host_loads, mean_load, task_count
 from daemons.web.trends.trend_store import CELL, FINEST, HOST, QUEUE, series_name
 
 _log = logging.getLogger(__name__)
@@ -64,15 +64,16 @@ class TrendSampler:
 
 def samples_of(shared: Web) -> Samples:
     """The values of all series, in the order of `MEASURES`."""
-    figures = cell_figures(shared.mirror.state)
+    state = shared.mirror.state
+    slots, loads = cell_slots(state), host_loads(state)
     waiting, counts = shared.jobs.select_rows(JobFilter(state="waiting"))
     pending = sum(task_count(row.tasks) for row in waiting)
-    slots = figures.slots
+    whole, load = slots.whole, mean_load(loads.values())
     samples: Samples = {
-        series_name(CELL): (slots.used, slots.reserved, slots.free, slots.down, pending, counts["running"], figures.load)
+        series_name(CELL): (whole.used, whole.reserved, whole.free, whole.down, pending, counts["running"], load)
     }
-    for name, host in figures.hosts.items():
-        samples[series_name(HOST, name)] = (host.load, host.memory, host.slots.used)
-    for name, queue in figures.queues.items():
+    for name, host in loads.items():
+        samples[series_name(HOST, name)] = (host.load, host.memory, slots.hosts[name].used)
+    for name, queue in slots.queues.items():
         samples[series_name(QUEUE, name)] = (queue.used, queue.total)
     return samples

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from daemons.web.shared import WEB
-from daemons.web.trends.cell_figures import cell_figures, task_count
+from daemons.web.trends.cell_figures import cell_slots, task_count
 from daemons.web.trends.sampler import TrendSampler, samples_of
 from daemons.web.trends.trend_store import MEASURES, TrendStore
 from gridengine.protocols.delivery import Load
@@ -77,7 +77,7 @@ def test_slots_of_a_started_reservation_are_reserved_until_its_jobs_use_them(fol
     cell.admin("reserve", name="weather", duration=3600.0)
     cell.pass_time(1)
     followed.take()
-    slots = cell_figures(followed.mirror.state).slots
+    slots = cell_slots(followed.mirror.state).whole
     assert (slots.used + slots.reserved + slots.free + slots.down, slots.reserved) == (12, 1)
 
 
