@@ -29,7 +29,7 @@ class ValueClass(NamedTuple):
 
 
 class MapCell(NamedTuple):
-    """A host in the map. `title`: its name and value."""
+    """A `host` in the map. `title`: its name and value; `look`: classes of style.css."""
 
     host: str
     title: str
@@ -37,7 +37,7 @@ class MapCell(NamedTuple):
 
 
 class MapSection(NamedTuple):
-    """The hosts of a host group, "" for hosts without a group, in order."""
+    """The `cells` of the hosts of a host `group`, "" for hosts without a group, in order."""
 
     group: str
     cells: list[MapCell]

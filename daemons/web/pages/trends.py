@@ -23,7 +23,7 @@ _GROUP = "trends"
 """Plots of this group are zoomed together."""
 
 
-class Measure(NamedTuple):
+class PlotLine(NamedTuple):
     """A line of a plot. `name`: as in the store; `label`: for people; `tone`: of style.css; `dash`: lengths of line and gap;
     `scale`: factor of the values."""
 
@@ -35,28 +35,28 @@ class Measure(NamedTuple):
 
 
 class TrendPlot(NamedTuple):
-    """A plot with its title, which names the unit."""
+    """A plot with its `lines`. `title`: with the unit."""
 
     title: str
-    measures: tuple[Measure, ...]
+    lines: tuple[PlotLine, ...]
 
 
-_LOAD = TrendPlot("Load per core", (Measure("load", "load", "warn"),))
+_LOAD = TrendPlot("Load per core", (PlotLine("load", "load", "warn"),))
 _PLOTS = {
     CELL: (
         TrendPlot("Slots", (
-            Measure("used", "used", "accent"), Measure("reserved", "reserved", "mark", (8, 3)),
-            Measure("free", "free", "ok", (2, 2)), Measure("down", "down", "bad", (4, 4)),
+            PlotLine("used", "used", "accent"), PlotLine("reserved", "reserved", "mark", (8, 3)),
+            PlotLine("free", "free", "ok", (2, 2)), PlotLine("down", "down", "bad", (4, 4)),
         )),
-        TrendPlot("Tasks", (Measure("pending", "pending", "wait", (4, 3)), Measure("running", "running", "accent"))),
+        TrendPlot("Tasks", (PlotLine("pending", "pending", "wait", (4, 3)), PlotLine("running", "running", "accent"))),
         _LOAD,
     ),
     HOST: (
         _LOAD,
-        TrendPlot("Used memory in percent", (Measure("memory", "memory", "mark", scale=100.0),)),
-        TrendPlot("Used slots", (Measure("used", "used", "accent"),)),
+        TrendPlot("Used memory in percent", (PlotLine("memory", "memory", "mark", scale=100.0),)),
+        TrendPlot("Used slots", (PlotLine("used", "used", "accent"),)),
     ),
-    QUEUE: (TrendPlot("Slots", (Measure("used", "used", "accent"), Measure("total", "total", "wait", (4, 3)))),),
+    QUEUE: (TrendPlot("Slots", (PlotLine("used", "used", "accent"), PlotLine("total", "total", "wait", (4, 3)))),),
 }
 
 
@@ -100,7 +100,7 @@ async def trends(visit: Visit) -> Data:
 
 def _shown(plot: TrendPlot, trend: Trend) -> Data:
     lines, figures = [], []
-    for each in plot.measures:
+    for each in plot.lines:
         values = [None if value is None else _rounded(value * each.scale) for value in trend.values[each.name]]
         lines.append({"label": each.label, "values": values, "tone": each.tone, "dash": each.dash})
         figures.append((each.label, *_extremes(values)))

@@ -108,7 +108,7 @@ def test_the_next_day_has_reservations_calendars_and_drained_hosts(followed: Fol
     assert text_of(coming.find(".//dl")).startswith("h1 new disk root@")
 
 
-def test_a_quiet_day_says_so(browse: Any) -> None:
+def test_a_quiet_day_is_named_as_such(browse: Any) -> None:
     assert "No reservation begins or ends" in text_of(browse(page("/")))
 
 

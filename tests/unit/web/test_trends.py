@@ -158,7 +158,7 @@ def test_pages_load_the_plots_of_their_span(browse: Any, address: str, loads: st
     assert text_of(current) == {"30d": "30 days", "24h": "24 hours", "360d": "360 days"}[span]
 
 
-def test_a_cell_without_samples_says_so(browse: Any) -> None:
+def test_a_cell_without_samples_has_a_sentence_in_place_of_plots(browse: Any) -> None:
     assert "No samples yet" in text_of(browse(page("/trends")))
 
 
