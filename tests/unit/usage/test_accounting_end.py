@@ -17,7 +17,7 @@ HOURS = 10_000
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A task each hour. Every other one is followed by a record of months ago, written late; comments and invalid lines between."""
+    """A task each hour. Every other task is followed by a record of months ago, written late; there are invalid lines, too."""
     made = tmp_path_factory.mktemp("common") / "accounting"
     late = accounting_line(BEGIN, 60, job_name="late")
     content = [b"# a comment\n"]
