@@ -176,8 +176,10 @@ def _percent(part: float | None) -> float | str:
 
 
 def change_text(value: float | None) -> str:
-    """`+12 %`; "" for an unknown difference."""
-    return "" if value is None else f"{value:+,.0f} %"
+    """`+12 %`, or `±0 %`; "" for an unknown difference."""
+    if value is None:
+        return ""
+    return f"{value:+,.0f} %" if round(value) else "±0 %"
 
 
 def part_text(part: float | None) -> str:

@@ -15,7 +15,7 @@ from daemons.web.reports.report_source import LONGEST_S, ReportError
 from gridengine.errors import InvalidValueError
 from gridengine.usage.periods import LAST_MONTH, NAMED, Period, parse_period
 from gridengine.usage.report import BY
-from gridengine.usage.report_form import CSV_COLUMNS, NOTE, TITLES, ReportLine, csv_rows, lines, notes, summary
+from gridengine.usage.report_form import CSV_COLUMNS, NOTE, TITLES, ReportLine, change_text, csv_rows, lines, notes, summary
 
 ROWS = 100
 _ADDRESSES: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -42,6 +42,7 @@ async def reports(visit: Visit) -> Data:
     choice = _choice(visit)
     data: Data = {
         "by": choice.by, "period": choice.period, "text": choice.text, "fault": choice.fault, "report": None, "note": NOTE,
+        "change_text": change_text,
         "kinds": [(title, link(visit.here, by=by), None) for by, title in TITLES.items()],
         "periods": [(title, _address(visit, name), None) for name, title in NAMED.items()],
         "tab": link(visit.here, by=choice.by), "period_tab": _address(visit, choice.text),

@@ -9,7 +9,7 @@ import pytest
 from gridengine.usage.failed import ENFORCED, MIGRATING, RESCHEDULED
 from gridengine.usage.periods import Period
 from gridengine.usage.report import OTHERS, ReportRow, ReportTable, Tables, change, quantile
-from gridengine.usage.report_form import Report, as_html, as_json, as_text, basis_of, csv_rows, lines, total_line
+from gridengine.usage.report_form import Report, as_html, as_json, as_text, basis_of, change_text, csv_rows, lines, total_line
 from tests.accounting_lines import accounting_line
 
 DAY = 86_400.0
@@ -127,6 +127,11 @@ def test_quantiles_are_interpolated() -> None:
 @pytest.mark.parametrize(("now", "before", "percent"), [(3, 2, 50), (0, 2, -100), (3, 0, None), (None, 2, None), (3, None, None)])
 def test_a_difference_needs_two_figures(now: Any, before: Any, percent: Any) -> None:
     assert change(now, before) == percent
+
+
+@pytest.mark.parametrize(("percent", "text"), [(None, ""), (12.4, "+12 %"), (-0.4, "±0 %"), (-12_345.0, "-12,345 %")])
+def test_a_difference_has_a_sign(percent: float | None, text: str) -> None:
+    assert change_text(percent) == text
 
 
 def report(*content: bytes, by: str = "user", share_tree: Any = None) -> Report:
