@@ -61,8 +61,9 @@ async def table(visit: Visit) -> Data:
 
 
 async def form(visit: Visit) -> Data:
-    """The whole table as a form. The form keeps its base version while the visitor edits."""
-    return _data(visit, dict(sorted(visit.shared.mirror.state.kind(KIND_NAME).items()))) | {"edit": True}
+    """The whole table as a form, with the base version; without fields for a visitor without the right to change."""
+    data = _data(visit, dict(sorted(visit.shared.mirror.state.kind(KIND_NAME).items())))
+    return data | {"edit": not data["why_not"]}
 
 
 def _data(visit: Visit, rows: Mapping[str, Mapping[str, str]]) -> Data:

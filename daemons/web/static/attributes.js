@@ -69,11 +69,11 @@
   function addChoices() {
     for (const input of document.querySelectorAll("form[data-attributes] [data-list]")) {
       const field = attributeAt(input), list = document.getElementById(input.dataset.options);
-      if (!list || field.querySelector(".choices")) continue;
+      if (!list || field.querySelector(".choices") || [...list.options].every((option) => EMPTY.includes(option.value.toLowerCase()))) continue;
       const box = document.createElement("details"), head = document.createElement("summary"), row = document.createElement("div");
       head.textContent = "Choose";
       row.className = "choices";
-      for (const option of list.querySelectorAll("option")) {
+      for (const option of list.options) {
         const button = document.createElement("button");
         button.type = "button";
         button.className = "small";

@@ -123,3 +123,10 @@ def test_users_without_rights_read_the_table(followed: Followed, play: Any) -> N
     assert page.xpath("//button[@aria-disabled='true'][text()='Change']")
     assert "gpu" not in followed.cell.state.kind("complex")
     assert "alice" in text_of(answer)
+
+
+@pytest.mark.statement("GU-12")
+def test_the_form_of_complexes_has_no_fields_for_a_user(play: Any) -> None:
+    page = play(lambda visitor: visitor.get("/complexes/edit"), ALICE)
+    assert page.xpath("//main//tbody//input | //main//tbody//select") == []
+    assert play(lambda visitor: visitor.get("/complexes/edit")).xpath("//main//tbody//select")
