@@ -6,6 +6,7 @@ CPU to other processes. Run by `serve.requests.forecasting`: `python -m daemons.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import closing
@@ -32,6 +33,7 @@ _BUSY_MS = 5000
 def main() -> int:
     """Answer one question; exit status 1, with a line on stderr, when the spool cannot be read or the question is malformed."""
     os.nice(_NICENESS)
+    gc.disable()  # a short process with hundreds of thousands of objects, hardly any of them garbage
     question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=ForecastQuestion)
     make_state = partial(whole_state, question.parts)
     try:

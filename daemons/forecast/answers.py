@@ -7,6 +7,7 @@ of this package, `python -m daemons.forecast`. Shapes: docs/gdi.md.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import tzinfo
 from typing import Any
 
@@ -32,7 +33,7 @@ def answer(make_state: MakeState, run_times: RunTimes, body: Body, now: float, z
     state = make_state()
     jobs, unknown = _selected(state, list(body["jobs"]))
     if body["about"] == "start":
-        return {"jobs": StartForecast(make_state, run_times, now, zone).of_jobs(jobs), "unknown": unknown}
+        return {"jobs": StartForecast(state, make_state, run_times, now, zone).of_jobs(jobs), "unknown": unknown}
     if body["about"] == "duration":
         return {"jobs": [_duration(state, run_times, job, now) for job in jobs], "unknown": unknown}
     order = Order(state, ranked_jobs(View(state), now), now)
@@ -66,4 +67,4 @@ def _duration(state: State, run_times: RunTimes, job: Job, now: float) -> Body:
     found = run_times.estimate(job, limit, elapsed)
     row: Body = {"id": job.id, "name": job.name, "owner": job.owner, "elapsed": elapsed}
     row["limit"] = None if limit == INFINITY else limit
-    return row | {"estimate": None if found is None else found._asdict(), "learned_from": run_times.count}
+    return row | {"estimate": None if found is None else asdict(found), "learned_from": run_times.count}

@@ -16,6 +16,7 @@ from daemons.forecast.tickets_explained import ticket_texts
 from daemons.schedd.priorities import Weights, prioritise
 from daemons.schedd.survey import RankedJob
 from gridengine.placement.urgency import assumed_slots, deadline_urgency, demand_urgency, finite, waiting_urgency
+from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 NEAREST = 3
@@ -34,7 +35,7 @@ class Order:
         self.ranked_jobs = ranked_jobs
         self.pending = [each for each in ranked_jobs if each.is_pending]
         self._at = {each.job.id: index for index, each in enumerate(ranked_jobs)}
-        urgencies = [self._urgency(each)[0] for each in ranked_jobs]
+        urgencies = [self._total_urgency(each) for each in ranked_jobs]
         self._least, self._greatest = min(urgencies, default=0.0), max(urgencies, default=0.0)
         self._most_tickets = max((sum(each.tickets) for each in ranked_jobs), default=0.0)
 
@@ -43,7 +44,7 @@ class Order:
         scheduler = self.state.scheduler
         weights = {"priority": self.weights.priority, "urgency": self.weights.urgency, "tickets": self.weights.ticket}
         rows = [self._row(each, place) for place, each in enumerate(self.pending[:FIRST], start=1)]
-        policies = {"functional": scheduler.weight_tickets_functional, "share": scheduler.weight_tickets_share}
+        policies: dict[str, Any] = {"functional": scheduler.weight_tickets_functional, "share": scheduler.weight_tickets_share}
         policies |= {"hierarchy": scheduler.policy_hierarchy}
         return {"weights": weights, "tickets": policies, "pending": len(self.pending), "first": rows}
 
@@ -53,13 +54,13 @@ class Order:
             return None
         ranked = self.ranked_jobs[self._at[number]]
         place = self._at[number] + 1 if ranked.is_pending else 0
-        urgency, urgency_texts = self._urgency(ranked)
+        urgency = self._total_urgency(ranked)
         before = self.pending[: place - 1] if place else []
         return {
             **self._row(ranked, place),
             "of": len(self.pending),
             "terms": [*self._terms(ranked, urgency)],
-            "urgency": {"total": urgency, "texts": urgency_texts},
+            "urgency": {"total": urgency, "texts": [*self._urgency_texts(ranked)]},
             "tickets": {**ranked.tickets._asdict(), "total": sum(ranked.tickets)}
             | {"texts": ticket_texts(self.state, ranked, self.ranked_jobs, self.now)},
             "before": [self._before(ranked, other) for other in reversed(before[-NEAREST:])],
@@ -91,26 +92,32 @@ class Order:
         names = ("term", "value", "weight", "part", "formula")
         yield from (dict(zip(names, row, strict=True)) for row in rows)
 
-    def _urgency(self, ranked: RankedJob) -> tuple[float, list[str]]:
-        """The urgency of a job, and a text for each contribution."""
-        job, request = ranked.job, ranked.category.request
-        texts = []
+    def _total_urgency(self, ranked: RankedJob) -> float:
+        return finite(ranked.category.urgency + self._waiting(ranked.job) + self._deadline(ranked.job))
+
+    def _waiting(self, job: Job) -> float:
+        return waiting_urgency(self.weights.waiting_time, job.submit_time, self.now)
+
+    def _deadline(self, job: Job) -> float:
+        return deadline_urgency(self.weights.deadline, job.deadline, self.now)
+
+    def _urgency_texts(self, ranked: RankedJob) -> Iterator[str]:
+        """A text for each contribution to the urgency of a job."""
+        job, request, weights = ranked.job, ranked.category.request, self.weights
         slots = assumed_slots(self.state, request)
         entry = self.state.complexes.get("slots")
         if entry is not None and entry.urgency:
-            texts.append(f"slots: {entry.urgency:g} x {slots} slots = {finite(entry.urgency * slots):g}")
+            yield f"slots: {entry.urgency:g} x {slots} slots = {finite(entry.urgency * slots):g}"
         for demand in (*request.hard, *request.hosts):
             amount = demand_urgency(demand, slots)
             if amount and demand.name != "slots":
-                texts.append(f"{demand.name}={demand.text}: urgency {demand.entry.urgency:g} of the resource = {amount:g}")
-        waited, left = self.now - job.submit_time, job.deadline - self.now
-        waiting = waiting_urgency(self.weights.waiting_time, job.submit_time, self.now)
-        if waiting:
-            texts.append(f"waiting time: weight_waiting_time {self.weights.waiting_time:g} x {waited:.0f} s = {waiting:g}")
-        deadline = deadline_urgency(self.weights.deadline, job.deadline, self.now)
-        if deadline:
-            texts.append(f"deadline: weight_deadline {self.weights.deadline:g} / {max(1.0, left):.0f} s = {deadline:g}")
-        return finite(ranked.category.urgency + waiting + deadline), texts
+                yield f"{demand.name}={demand.text}: urgency {demand.entry.urgency:g} of the resource = {amount:g}"
+        if waiting := self._waiting(job):
+            waited = self.now - job.submit_time
+            yield f"waiting time: weight_waiting_time {weights.waiting_time:g} x {waited:.0f} s = {waiting:g}"
+        if deadline := self._deadline(job):
+            left = max(1.0, job.deadline - self.now)
+            yield f"deadline: weight_deadline {weights.deadline:g} / {left:.0f} s = {deadline:g}"
 
     def _before(self, own: RankedJob, other: RankedJob) -> dict[str, Any]:
         """A job before the own job, and the term that makes the difference."""

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from daemons.qmaster.notifications.accounting import category
@@ -36,7 +37,8 @@ class EndedTask(NamedTuple):
     seconds: float
 
 
-class Estimate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Estimate:
     """Likely run times of a job in seconds, by QUANTILES: `low`, `usual` and `high`. `basis`: the ended tasks from which they are
     learned, as a noun; `count`: their number."""
 

@@ -19,7 +19,7 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.values.units import format_moment
 
-LONGEST_CPU_S = 0.8
+LONGEST_CPU_S = 0.4
 """Processor time of all forward runs of an answer, in seconds."""
 _LASTING = ("error", "hold")
 """Kinds of causes that last until a user acts."""
@@ -36,11 +36,13 @@ class Reached(NamedTuple):
 
 
 class StartForecast:
-    """Forecasts for jobs of one state. `make_state()`: a new copy of the state, which a run changes. now: epoch seconds."""
+    """Forecasts for jobs of a `state`, which the last run changes. `make_state()`: a new copy of the state; copies are costly.
+    now: epoch seconds."""
 
-    def __init__(self, make_state: Callable[[], State], run_times: RunTimes, now: float, zone: tzinfo) -> None:
-        self._make_state, self._run_times, self._now, self._zone = make_state, run_times, now, zone
-        self.state = make_state()
+    def __init__(
+        self, state: State, make_state: Callable[[], State], run_times: RunTimes, now: float, zone: tzinfo
+    ) -> None:
+        self.state, self._make_state, self._run_times, self._now, self._zone = state, make_state, run_times, now, zone
 
     def of_jobs(self, jobs: Iterable[Job], longest_cpu_s: float = LONGEST_CPU_S) -> list[dict[str, Any]]:
         """A forecast of each job: `earliest`, `latest` and `later_than` (epoch s, 0.0 for none), and `texts`, sentences."""
@@ -48,12 +50,17 @@ class StartForecast:
         hopeful = {job.id for job in jobs if job.waits and not self._lasting(job)}
         learned = self._run_times.count >= LEAST
         share = longest_cpu_s / 2 if learned else longest_cpu_s
-        usual = self._run(hopeful, self._usual, share) if learned and hopeful else {}
-        at_limit = self._run(hopeful, self._at_limit, share) if hopeful else {}
-        return [self._row(job, usual.get(job.id), at_limit.get(job.id)) for job in jobs]
+        rows = [self._head(job) for job in jobs]
+        usual = self._run(self._make_state(), hopeful, self._usual, share) if learned and hopeful else {}
+        at_limit = self._run(self.state, hopeful, self._at_limit, share) if hopeful else {}
+        for row in rows:
+            if not row["texts"]:
+                row |= self._range(row["id"], usual.get(row["id"]), at_limit[row["id"]])
+        return rows
 
-    def _run(self, hopeful: set[int], run_time: Callable[[State], RunTime], longest_cpu_s: float) -> dict[int, Reached]:
-        state = self._make_state()
+    def _run(
+        self, state: State, hopeful: set[int], run_time: Callable[[State], RunTime], longest_cpu_s: float
+    ) -> dict[int, Reached]:
         run = ForwardRun(state, self._now, self._zone, run_time(state))
         until = time.process_time() + longest_cpu_s
         run.run(hopeful, lambda: time.process_time() < until)
@@ -75,22 +82,27 @@ class StartForecast:
         """Causes that no end of a job removes."""
         return [cause.text for cause in causes_of_job(self.state, job, self._now) if cause.kind in _LASTING]
 
-    def _row(self, job: Job, usual: Reached | None, at_limit: Reached | None) -> dict[str, Any]:
+    def _head(self, job: Job) -> dict[str, Any]:
+        """The row of a job before the runs; with `texts` if no run is needed."""
         row = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array, "pending": str(job.waiting)}
         row |= {"earliest": 0.0, "latest": 0.0, "later_than": 0.0}
         if not job.waits:
             return row | {"texts": ["it is not pending"]}
-        if at_limit is None:
-            return row | {"texts": [f"it does not start: {text}" for text in self._lasting(job)]}
-        starts = sorted(each.start for each in (usual, at_limit) if each is not None and each.start)
+        return row | {"texts": [f"it does not start: {text}" for text in self._lasting(job)]}
+
+    def _range(self, number: int, usual: Reached | None, at_limit: Reached) -> dict[str, Any]:
+        """The times and the sentences by the outcome of the runs."""
+        reached = [each for each in (usual, at_limit) if each is not None]
+        starts = sorted(each.start for each in reached if each.start)
         texts = [*self._texts(usual, at_limit)]
         if not starts:
-            if why := self._no_start(job, usual or at_limit, at_limit):
-                return row | {"texts": why}
-            return row | {"later_than": min(each.until for each in (usual, at_limit) if each is not None), "texts": texts}
+            if why := self._no_start(number, reached):
+                return {"texts": why}
+            bounds = [each.until for each in reached if not each.is_complete]
+            return {"later_than": min(bounds, default=0.0), "texts": texts}
         is_bounded = bool(at_limit.start)
-        row |= {"earliest": starts[0], "latest": starts[-1] if is_bounded else 0.0, "texts": texts}
-        return row | {"later_than": 0.0 if is_bounded or at_limit.is_complete else at_limit.until}
+        later_than = 0.0 if is_bounded or at_limit.is_complete else at_limit.until
+        return {"earliest": starts[0], "latest": starts[-1] if is_bounded else 0.0, "later_than": later_than, "texts": texts}
 
     def _texts(self, usual: Reached | None, at_limit: Reached) -> Iterable[str]:
         if usual is None:
@@ -108,16 +120,17 @@ class StartForecast:
             yield f"if no job ends before its limit: {self._beyond(at_limit)}"
         yield "jobs that are submitted or changed later may change this"
 
-    def _no_start(self, job: Job, *reached: Reached) -> list[str]:
+    def _no_start(self, number: int, reached: list[Reached]) -> list[str]:
         """The reasons why the job never starts; [] if a run was bounded, or depends on tasks without limit."""
-        if not all(each.is_complete for each in reached):
+        job = self.state.jobs.get(number)
+        if job is None or not all(each.is_complete for each in reached):
             return []
-        if not job.ar and not job.error and not verify(self.state, job, True, self._now, self._zone)[0]:
-            return [f"it can never start as it is requested: qexplain {job.id} has the reason"]
+        if not job.ar and not verify(self.state, job, True, self._now, self._zone)[0]:
+            return [f"it can never start as it is requested: qexplain {number} has the reason"]
         causes = [cause.text for cause in causes_of_job(self.state, job, self._now)]
         if causes:
             return [f"it does not start: {text}" for text in causes]
-        return [] if reached[-1].endless else [f"it does not start: qexplain {job.id} has the reason"]
+        return [] if reached[-1].endless else [f"it does not start: qexplain {number} has the reason"]
 
     def _moment(self, time_s: float) -> str:
         return "now" if time_s <= self._now + 1.0 else format_moment(time_s, self._zone)

@@ -100,7 +100,8 @@ def test_a_running_job_and_unknown_jobs() -> None:
 
 def test_a_job_out_of_reach_is_later_than_the_last_computed_time() -> None:
     cluster, job = full()
-    forecast = StartForecast(lambda: whole_state(cluster.parts()), USUAL, cluster.now, UTC)
+    state = whole_state(cluster.parts())
+    forecast = StartForecast(state, lambda: whole_state(cluster.parts()), USUAL, cluster.now, UTC)
     (found,) = forecast.of_jobs([forecast.state.jobs[job]], longest_cpu_s=0.0)
     assert (found["earliest"], found["latest"], found["later_than"]) == (0, 0, NOW)
     assert found["texts"][0] == "if jobs end as such jobs usually do: later than 2027-01-15 08:00:00 (computed no further)"
