@@ -32,6 +32,7 @@ from daemons.web.pages import (
     overrides,
     overview,
     policies,
+    preferences,
     queues,
     quotas,
     reports,
@@ -63,7 +64,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
         alarms, jobs, array_tasks, altering, hosts, instances, submitting, reservations, complexes, configuration, overrides,
-        bulk, policies, history, accounting,
+        bulk, policies, history, accounting, preferences,
     )
     for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)

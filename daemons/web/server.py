@@ -31,6 +31,7 @@ from daemons.web.alarms.book import AlarmBook
 from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
 from daemons.web.mirror import StateMirror, follow
+from daemons.web.preferences import PreferenceStore
 from daemons.web.reports.monthly_mail import MonthlyMail
 from daemons.web.settings import WebSettings
 from daemons.web.shared import Web
@@ -46,7 +47,7 @@ MAX_CONNECTIONS_PER_PEER = 512
 class WebServer:
     """The web server of one cell, on the running event loop. `host`: unique name of this host, which authenticates its users.
 
-    `tls`: None for HTTP; `directory`: for the files of sessions, alarms, trends and reports.
+    `tls`: None for HTTP; `directory`: for the files of sessions, alarms, trends, reports and preferences.
     """
 
     def __init__(
@@ -62,7 +63,8 @@ class WebServer:
         self._client = QmasterClient(cell, host, credentials)
         self._mirror = StateMirror()
         alarms = AlarmBook(directory / "alarms.json", settings.alarms.hold_s)
-        shared = Web(cell, self._mirror, self._client, tzlocal(), alarms, TrendStore(directory / "trends.db"))
+        trends, preferences = TrendStore(directory / "trends.db"), PreferenceStore(directory / "preferences")
+        shared = Web(cell, self._mirror, self._client, tzlocal(), alarms, trends, preferences)
         self._watch = AlarmWatch(shared, settings.alarms, settings.certificate)
         self._sampler = TrendSampler(shared)
         self._monthly = MonthlyMail(shared, settings.reports, settings.base(), directory / "report.json")

@@ -23,6 +23,7 @@ from daemons.web.job_rows import JobRows
 from daemons.web.manual_states import ManualStates
 from daemons.web.metric_families import EndCounts
 from daemons.web.mirror import StateMirror
+from daemons.web.preferences import PreferenceStore
 from daemons.web.reports.report_source import ReportSource
 from daemons.web.trends.trend_store import TrendStore
 from daemons.web.usage_history import UsageHistory
@@ -66,7 +67,7 @@ class Web:
 
     `jobs`: the rows of all jobs, shared by all visitors; `manual_states`: users who disabled or suspended queue instances;
     `usage`: usage of running tasks over time; `end_counts`: number of finished tasks by code; `alarms`: all alarms; `trends`: the
-    cell over time; `reports`: figures of the accounting file.
+    cell over time; `reports`: figures of the accounting file; `preferences`: what is kept of each user.
     """
 
     def __init__(
@@ -77,9 +78,11 @@ class Web:
         zone: tzinfo,
         alarms: AlarmBook | None = None,
         trends: TrendStore | None = None,
+        preferences: PreferenceStore | None = None,
     ) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
         self.alarms, self.trends = alarms or AlarmBook(), trends or TrendStore()
+        self.preferences = preferences or PreferenceStore()
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
         self.manual_states, self.usage, self.end_counts = ManualStates(mirror), UsageHistory(mirror), EndCounts(mirror)

@@ -19,7 +19,7 @@ from multidict import MultiMapping
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import try_changes, why_not_configure
 from daemons.web.pages.forms import Question, form_route, listed
-from daemons.web.pages.page import Data, Page, Visit, html, page_route, problem, render, visit_of
+from daemons.web.pages.page import CsvTable, Data, Page, Visit, html, page_route, problem, render, visit_of
 from gridengine.config.complexes import BUILT_IN, Complex
 from gridengine.errors import ConfigError
 from gridengine.values.units import counted
@@ -55,9 +55,18 @@ def combinations() -> dict[str, list[str]]:
 
 async def table(visit: Visit) -> Data:
     """All complexes, or the complexes with `find` in their names or shortcuts."""
+    return _data(visit, _matching(visit)) | {"find": visit.parameter("find")}
+
+
+async def complexes_csv(visit: Visit) -> CsvTable:
+    """All complexes that match the filter."""
+    return CsvTable("complexes", COLUMNS, [[row.get(column, "") for column in COLUMNS] for row in _matching(visit).values()])
+
+
+def _matching(visit: Visit) -> dict[str, dict[str, str]]:
     stored, find = visit.shared.mirror.state.kind(KIND_NAME), visit.parameter("find").lower()
     names = [name for name in sorted(stored) if find in name.lower() or find in stored[name]["shortcut"].lower()]
-    return _data(visit, {name: dict(stored[name]) for name in names}) | {"find": visit.parameter("find")}
+    return {name: dict(stored[name]) for name in names}
 
 
 async def form(visit: Visit) -> Data:
@@ -149,5 +158,5 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 EDIT = Page("/complexes/edit", "complexes.html", form)
-PAGES = [Page("/complexes", "complexes.html", table, _concerns)]
+PAGES = [Page("/complexes", "complexes.html", table, _concerns, csv=complexes_csv)]
 ROUTES = [page_route(EDIT), form_route(EDIT.path, change, ask_about_complexes)]

@@ -81,7 +81,6 @@ async def failures(visit: Visit) -> Data:
         "count": selected.counts.total(), "jobs": len({each.job for each in selected.latest}),
         "counts": [(title, *_top(visit, selected, at, name)) for at, (title, name) in enumerate(_COUNTS)],
         "more": selected.more, "all_searched": selected.all_searched, "searched": SEARCHED_ROWS,
-        "csv": link(visit.here, format="csv"),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -135,13 +136,27 @@ def instance_links(text: str) -> Markup:
 def link(here: str, **changes: object) -> str:
     """The address `here` (path and query) with changed query parameters; the value None removes a parameter.
 
-    Other parameters stay, except for the page number: a new filter or order starts at the first page.
+    Other parameters stay, also repeated ones, except for the page number: a new filter or order starts at the first page.
     """
     path, _, query = here.partition("?")
-    parameters = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name != "page"}
-    parameters.update((name, str(value)) for name, value in changes.items() if value is not None)
-    remaining = {name: value for name, value in parameters.items() if name not in changes or changes[name] is not None}
-    return f"{path}?{urlencode(remaining)}" if remaining else path
+    given = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name != "page"]
+    added = [(name, "") for name in changes if name not in dict(given)]
+    kept = [(name, changes.get(name, value)) for name, value in [*given, *added] if changes.get(name, value) is not None]
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def parameters(here: str, *left_out: str) -> list[tuple[str, str]]:
+    """The query parameters of an address without the page number and `left_out`, for hidden fields of a form."""
+    given = parse_qsl(here.partition("?")[2], keep_blank_values=True)
+    return [(name, value) for name, value in given if name not in ("page", *left_out)]
+
+
+def hidden_columns(here: str, labels: Sequence[str]) -> list[int]:
+    """The columns that an address leaves out, from 0 on: `columns` names the shown ones. The first column names the rows."""
+    chosen = {value for name, value in parse_qsl(here.partition("?")[2]) if name == "columns"}
+    if chosen.isdisjoint(labels):
+        return []
+    return [at for at, label in enumerate(labels) if at and label and label not in chosen]
 
 
 def part(text: object) -> str:

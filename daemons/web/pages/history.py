@@ -14,12 +14,16 @@ from multidict import MultiMapping
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import Attributes, differences, try_changes, versions, why_not_configure
 from daemons.web.pages.configuration import address_of, noun_of
+from daemons.web.pages.formats import iso_time
 from daemons.web.pages.forms import Question, form_route, listed
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
+from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
 from gridengine.protocols.gdi.requests import Answer
 
 ROWS = 50
+_FILTERS = ("kind", "name", "user")
+_CSV_CHANGES = 2000
+"""Maximum of changes in a file."""
 _LISTED_OBJECTS, _SHOWN_OBJECTS = 8, 200
 """Objects per change in the list, and on the page of a change: the first change of a cell has several hundred."""
 
@@ -68,7 +72,7 @@ class PastChange(NamedTuple):
 
 async def history(visit: Visit) -> Data:
     """The changes that match the filters, the newest first; only changes before the revision `before` of the address."""
-    filters = {name: text for name in ("kind", "name", "user") if (text := visit.parameter(name))}
+    filters = {name: text for name in _FILTERS if (text := visit.parameter(name))}
     before = visit.number("before", 0)
     answer = await visit.shared.ask("config_history", {**filters, "limit": ROWS + 1, "before": before}, visit.caller)
     changes = _changes(answer)
@@ -78,6 +82,26 @@ async def history(visit: Visit) -> Data:
         "filters": filters, "kinds": [("", "any"), *((kind, noun) for noun, kind in nouns)], "most": _LISTED_OBJECTS,
         "answers": answer.answers, "why_not": why_not_configure(visit),
     }
+
+
+async def history_csv(visit: Visit) -> CsvTable:
+    """The last changes that match the filters, a row for each attribute."""
+    filters = {name: text for name in _FILTERS if (text := visit.parameter(name))}
+    changes: list[PastChange] = []
+    before = visit.number("before", 0)
+    while len(changes) < _CSV_CHANGES:
+        part = _changes(await visit.shared.ask("config_history", {**filters, "limit": ROWS, "before": before}, visit.caller))
+        changes += part
+        if len(part) < ROWS:
+            break
+        before = part[-1].revision
+    columns = ("change", "time", "user", "host", "kind", "name", "action", "attribute", "before", "after")
+    return CsvTable("history", columns, [
+        (change.revision, iso_time(change.time), change.user, change.host, each.kind, each.name, each.verb[1], *difference)
+        for change in changes
+        for each in change.objects
+        for difference in each.differences or [("", "", "")]
+    ])
 
 
 async def change_details(visit: Visit) -> Data:
@@ -136,5 +160,5 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 CHANGE = Page("/history/{revision}", "change.html", change_details)
-PAGES = [Page("/history", "history.html", history, _concerns)]
+PAGES = [Page("/history", "history.html", history, _concerns, csv=history_csv)]
 ROUTES = [page_route(CHANGE), form_route("/history/{revision}", undo, ask_about_undo)]

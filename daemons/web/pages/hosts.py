@@ -9,10 +9,10 @@ from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
-from daemons.web.pages.formats import link
+from daemons.web.pages.formats import iso_time, link
 from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.host_map import COLOURS, colour_of, coloured_hosts, host_map
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
+from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.trends import trend_panel
 from daemons.web.trends.cell_figures import exec_hosts
@@ -38,8 +38,30 @@ async def host_list(visit: Visit) -> Data:
             host for host in known if (not name or fnmatchcase(host, name)) and (state_code != "u" or host in silent)
         )
         return shared | host_map(visit, matches) | {"total": len(matches), "all": len(known)}
+    matching, total = await _matching_hosts(visit)
+    shown, pager = rows_of_page(visit, matching, ROWS)
+    chosen, _ = _class_of(visit)
+    return pager | shared | {"rows": shown, "all": total, "sort": visit.parameter("sort"), "chosen": chosen}
+
+
+async def hosts_csv(visit: Visit) -> CsvTable:
+    """All hosts that match the filters; memory in bytes."""
+    columns = ("host", "state", "drain_reason", *_COLUMNS, "last_report")
+    rows, _ = await _matching_hosts(visit)
+    return CsvTable("hosts", columns, [
+        (
+            row["name"], "" if row["up"] else "u", row["drained"].reason if row["drained"] else "",
+            *(row[column] for column in _COLUMNS), iso_time(row["heard"]),
+        )
+        for row in rows
+    ])
+
+
+async def _matching_hosts(visit: Visit) -> tuple[list[dict[str, Any]], int]:
+    """The hosts that match the filters, in the order of the address; and the number of all hosts."""
+    name, state_code = visit.parameter("name"), visit.parameter("state")
     hosts = await _hosts(visit, {"hosts": {}}, visit.caller)
-    chosen, in_class = _class_of(visit)
+    _, in_class = _class_of(visit)
     matching = [
         host
         for host in hosts
@@ -51,8 +73,7 @@ async def host_list(visit: Visit) -> Data:
     column = sort.lstrip("-")
     if column in ("name", *_COLUMNS):
         matching.sort(key=lambda host: (host[column] is None, host[column] or 0), reverse=sort.startswith("-"))
-    shown, pager = rows_of_page(visit, matching, ROWS)
-    return pager | shared | {"rows": shown, "all": len(hosts), "sort": sort, "chosen": chosen}
+    return matching, len(hosts)
 
 
 def _class_of(visit: Visit) -> tuple[dict[str, str] | None, frozenset[str] | None]:
@@ -133,5 +154,8 @@ def _concerns(change: MirroredChange) -> bool:
     return change.whole or bool(affected.heard or affected.lost or affected.returned or affected.instances or affected.kinds)
 
 
-PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", host_details, _concerns)]
+PAGES = [
+    Page("/hosts", "hosts.html", host_list, _concerns, csv=hosts_csv),
+    Page("/hosts/{name}", "host.html", host_details, _concerns),
+]
 ROUTES = [action_route("/hosts", change_hosts, ask_about_host)]

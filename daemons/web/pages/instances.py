@@ -10,7 +10,7 @@ from multidict import MultiMapping
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import AWAY, FORCED, Action, Question, action_route, listed, tasks_in
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
+from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.protocols.gdi.requests import Answer
 from gridengine.values.units import counted
@@ -32,6 +32,27 @@ _SORTED = {"name": "name", "slots": "used", "load": "load", "state": "states"}
 
 async def instance_list(visit: Visit) -> Data:
     """The instances that match the filters."""
+    matching, total = await _matching_instances(visit)
+    shown, pager = rows_of_page(visit, matching, ROWS)
+    return pager | {
+        "rows": shown, "all": total, "sort": visit.parameter("sort"),
+        "queue": visit.parameter("queue"), "host": visit.parameter("host"), "state": visit.parameter("state"),
+        "free": bool(visit.parameter("free")),
+        "actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown]),
+        "aside": visit.shared.manual_states.of,
+    }
+
+
+async def instances_csv(visit: Visit) -> CsvTable:
+    """All instances that match the filters."""
+    columns = ("instance", "type", "slots_used", "slots_reserved", "slots_total", "load", "architecture", "state")
+    keys = ("name", "type", "used", "resv", "total", "load", "arch", "states")
+    rows, _ = await _matching_instances(visit)
+    return CsvTable("instances", columns, [[row[key] for key in keys] for row in rows])
+
+
+async def _matching_instances(visit: Visit) -> tuple[list[dict[str, Any]], int]:
+    """The instances that match the filters, in the order of the address; and the number of all instances."""
     queue, host, state_codes = visit.parameter("queue"), visit.parameter("host"), visit.parameter("state")
     status = await visit.shared.read("status", {"queues": {"explain": "aAcdE"}}, visit.caller)
     rows: list[dict[str, Any]] = status.data["queues"]  # type: ignore[index]
@@ -46,13 +67,7 @@ async def instance_list(visit: Visit) -> Data:
     sort = visit.parameter("sort")
     if column := _SORTED.get(sort.lstrip("-")):
         matching.sort(key=lambda row: _key(row[column]), reverse=sort.startswith("-"))
-    shown, pager = rows_of_page(visit, matching, ROWS)
-    return pager | {
-        "rows": shown, "all": len(rows), "sort": sort,
-        "queue": queue, "host": host, "state": state_codes, "free": bool(visit.parameter("free")),
-        "actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown]),
-        "aside": visit.shared.manual_states.of,
-    }
+    return matching, len(rows)
 
 
 async def change_instances(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
@@ -127,7 +142,7 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 PAGES = [
-    Page("/instances", "instances.html", instance_list, _concerns),
+    Page("/instances", "instances.html", instance_list, _concerns, csv=instances_csv),
     Page("/instances/{name}", "instance.html", instance_details, _concerns),
 ]
 ROUTES = [action_route("/instances", change_instances, ask_about_instances)]

@@ -74,7 +74,6 @@ async def job_list(visit: Visit) -> Data:
         "silent": silent_hosts(visit.shared.mirror.state),
         "ended": is_ended,
         "ends": await job_ends(visit, [row.id for row in shown]) if is_ended else {},
-        "csv": link(visit.here, format="csv"),
         "tabs": tabs,
         "tab": link(visit.here, state=selected.state or None),
         "selected": selected,

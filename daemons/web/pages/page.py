@@ -19,6 +19,7 @@ from daemons.qmaster.permissions import is_manager, is_operator
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.templating import templates
+from daemons.web.preferences import SavedView
 from daemons.web.shared import CSRF, WEB, Web, caller_of
 from gridengine.errors import RefusalError
 from gridengine.protocols.arco_rows import csv_text
@@ -92,6 +93,16 @@ class Page(NamedTuple):
         return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
 
 
+class ListSettings(NamedTuple):
+    """The settings of the list at `here`: the visitor's saved `views` of it; `is_compact`: rows are low. `csrf`: the token that
+    changes of these settings carry."""
+
+    here: str
+    csrf: str
+    views: Sequence[SavedView]
+    is_compact: bool
+
+
 class NotFoundError(RefusalError):
     """The object at this address does not exist; the text names it."""
 
@@ -106,11 +117,17 @@ def render(page: Page, visit: Visit, data: Data, alone: bool = False) -> str:
         "user": visit.caller.user,
         "role": visit.role,
         "badge": visit.shared.alarms.badge,
+        "settings": _list_settings(visit),
         "live": page.concerns is not None,
         "age_s": None if mirror.connected else mirror.age_s,
         "alone": alone,
     }
     return templates().get_template(page.template).render(frame | data)
+
+
+def _list_settings(visit: Visit) -> ListSettings:
+    kept = visit.shared.preferences.of(visit.caller)
+    return ListSettings(visit.here, visit.csrf, kept.views_of(visit.here.partition("?")[0]), kept.is_compact)
 
 
 def visit_of(request: web.Request) -> Visit:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, rows_of_page
+from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.trends import trend_panel
 from daemons.web.trends.trend_store import QUEUE
 from gridengine.syntax.overrides import Overrides
@@ -33,6 +33,16 @@ async def queue_list(visit: Visit) -> Data:
     """All cluster queues with their slots."""
     status: Any = (await visit.shared.read("status", {"cluster_queues": {}}, visit.caller)).data
     return {"rows": status["cluster_queues"], "state_codes": _STATES, "why_not": why_not_configure(visit)}
+
+
+async def queues_csv(visit: Visit) -> CsvTable:
+    """All cluster queues; for each state the number of slots in it."""
+    keys = ("name", "load", "used", "resv", "available", "total")
+    columns = ("cluster_queue", "load", "slots_used", "slots_reserved", "slots_free", "slots_total")
+    rows = (await queue_list(visit))["rows"]
+    return CsvTable("queues", (*columns, *(f"slots_{code}" for code in _STATES)), [
+        [*(row[key] for key in keys), *(row["states"].get(code, 0) for code in _STATES)] for row in rows
+    ])
 
 
 async def queue_details(visit: Visit) -> Data:
@@ -68,4 +78,7 @@ def _concerns(change: MirroredChange) -> bool:
     return change.whole or bool(affected.instances or affected.kinds or affected.lost or affected.returned or affected.members)
 
 
-PAGES = [Page("/queues", "queues.html", queue_list, _concerns), Page("/queues/{name}", "queue.html", queue_details, _concerns)]
+PAGES = [
+    Page("/queues", "queues.html", queue_list, _concerns, csv=queues_csv),
+    Page("/queues/{name}", "queue.html", queue_details, _concerns),
+]

@@ -17,10 +17,10 @@ from multidict import MultiMapping
 
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.formats import link
+from daemons.web.pages.formats import iso_time, link
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, form_route, listed, no_question, why_not_change
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, page_route, rows_of_page, visit_of
+from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, page_route, rows_of_page, visit_of
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.submitting import form_response
 from daemons.web.pages.time_line import dragged_window, time_line
@@ -69,11 +69,7 @@ async def reservation_list(visit: Visit) -> Data:
     """The reservations that match the filters, as qrstat lists them."""
     state, owner, name = (visit.parameter(each) for each in ("state", "owner", "name"))
     over_time = visit.parameter("view") == "time"
-    rows = [
-        row
-        for row in await _rows(visit, None)
-        if (not owner or fnmatchcase(row["owner"], owner)) and (not name or fnmatchcase(row["name"], name))
-    ]
+    rows = await _matching_rows(visit)
     views = [("List", link(visit.here, view=None), None), ("Time line", link(visit.here, view="time"), None)]
     shared: Data = {"views": views, "view": views[over_time][1], "state": state, "owner": owner, "name": name}
     if over_time:
@@ -81,14 +77,44 @@ async def reservation_list(visit: Visit) -> Data:
     counts = Counter(row["state"] for row in rows)
     tabs = [("All", link(visit.here, state=None), len(rows))]
     tabs += [(label, link(visit.here, state=state_code), counts[state_code]) for state_code, label in _STATES.items()]
-    shown = [row for row in rows if state in ("", row["state"])]
+    shown = _in_order(visit, rows)
+    page_rows, pager = rows_of_page(visit, shown, ROWS)
+    return pager | {
+        "rows": page_rows, "tabs": tabs, "tab": link(visit.here, state=state or None), **shared, "line": None,
+        "sort": visit.parameter("sort"),
+    }
+
+
+async def reservations_csv(visit: Visit) -> CsvTable:
+    """All reservations that match the filters."""
+    columns = ("id", "name", "owner", "state", "start", "end", "duration_s", "slots", "queue_instances", "warnings")
+    return CsvTable("reservations", columns, [
+        (
+            row["id"], row["name"], row["owner"], row["state"], iso_time(row["start_time"]), iso_time(row["end_time"]),
+            round(row["end_time"] - row["start_time"]), sum(slots for _, slots in row["granted"]),
+            " ".join(instance for instance, _ in row["granted"]), "; ".join(row["errors"]),
+        )
+        for row in _in_order(visit, await _matching_rows(visit))
+    ])
+
+
+async def _matching_rows(visit: Visit) -> list[dict[str, Any]]:
+    """The reservations that match the filters, regardless of their state."""
+    owner, name = visit.parameter("owner"), visit.parameter("name")
+    return [
+        row
+        for row in await _rows(visit, None)
+        if (not owner or fnmatchcase(row["owner"], owner)) and (not name or fnmatchcase(row["name"], name))
+    ]
+
+
+def _in_order(visit: Visit, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows in the state of the address, in its order."""
+    shown = [row for row in rows if visit.parameter("state") in ("", row["state"])]
     sort = visit.parameter("sort")
     if (column := sort.lstrip("-")) in ("id", "name", "owner", "state", "start_time", "end_time"):
         shown.sort(key=lambda row: row[column], reverse=sort.startswith("-"))
-    page_rows, pager = rows_of_page(visit, shown, ROWS)
-    return pager | {
-        "rows": page_rows, "tabs": tabs, "tab": link(visit.here, state=state or None), **shared, "sort": sort, "line": None,
-    }
+    return shown
 
 
 async def reservation_details(visit: Visit) -> Data:
@@ -196,7 +222,7 @@ def _concerns(change: MirroredChange) -> bool:
 
 RESERVE = Page("/reservations/new", "reserve.html", reserve_form)
 PAGES = [
-    Page("/reservations", "reservations.html", reservation_list, _concerns),
+    Page("/reservations", "reservations.html", reservation_list, _concerns, csv=reservations_csv),
     Page("/reservations/{number}", "reservation.html", reservation_details, _concerns),
 ]
 ROUTES = [

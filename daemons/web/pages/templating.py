@@ -39,6 +39,8 @@ def templates() -> Environment:
         unreachable=states.UNREACHABLE,
         is_lost=states.is_lost,
         link=formats.link,
+        parameters=formats.parameters,
+        hidden_columns=formats.hidden_columns,
         navigation=navigation.NAVIGATION,
         entry_of=navigation.entry_of,
         static=static_files.url_of,
@@ -48,6 +50,7 @@ def templates() -> Environment:
     for name in _CACHED_MACROS:
         setattr(macros, name, lru_cache(4096, typed=True)(getattr(macros, name)))
     environment.globals["ui"] = macros
+    environment.globals["lists"] = environment.get_template("lists.html").module
     environment.globals["changing"] = environment.get_template("changing.html").module
     environment.globals["options"] = environment.get_template("options.html").module
     environment.globals["attributes"] = environment.get_template("attributes.html").module

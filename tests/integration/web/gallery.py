@@ -13,6 +13,7 @@ from aiohttp import web
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader
 
 from daemons.web import static_files
+from daemons.web.pages.page import ListSettings
 from daemons.web.pages.templating import templates
 from tests.integration.web.serving import Serving
 
@@ -39,7 +40,8 @@ def sample(**more: object) -> dict[str, Any]:
     peak = [max(memory[: step + 1]) for step in range(60)]
     plot = {"times": [1795000000 + 60 * step for step in range(60)], "memory": memory, "peak": peak}
     person = {"cell": "default", "csrf": "a-token", "user": "alice", "role": "user"}
-    frame = {**person, "live": True, "age_s": None, "alone": False, "badge": (3, "bad")}
+    frame: dict[str, Any] = {**person, "live": True, "age_s": None, "alone": False, "badge": (3, "bad")}
+    frame["settings"] = ListSettings("/?state=a", "a-token", [], False)
     return {"here": "/?state=a", "sort": "-load", "instances": instances, **plot, **frame, **more}
 
 

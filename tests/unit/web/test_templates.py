@@ -8,10 +8,12 @@ import pytest
 from jinja2 import UndefinedError
 
 from daemons.web.pages.navigation import NAVIGATION, entry_of
+from daemons.web.pages.page import ListSettings
 from daemons.web.pages.templating import templates
 
 PERSON = {"cell": "<default>", "csrf": "t", "user": "alice", "role": "user"}
-FRAME = {**PERSON, "here": "/jobs?state=r", "live": True, "age_s": None, "alone": False, "badge": (0, "off")}
+FRAME: dict[str, Any] = {**PERSON, "here": "/jobs?state=r", "live": True, "age_s": None, "alone": False, "badge": (0, "off")}
+FRAME["settings"] = ListSettings("/jobs?state=r", "t", [], False)
 
 
 def render(source: str, **data: Any) -> str:
