@@ -1,4 +1,5 @@
-"""The page that submits a job: a form of the options of qsub, a check while the visitor types, and the equivalent command.
+"""The page that submits a job: a short form in plain units (`plain_request`), all options of qsub behind it, templates, a check
+while the visitor types, and the equivalent command.
 
 Owns the selection and layout of options in the form. The table of `gridengine.options` defines the options, as for qsub itself;
 the qmaster decides on the job. Source: GU-5, GU-11; qsub(1).
@@ -14,14 +15,20 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from aiohttp import web
+from aiohttp import hdrs, web
+from multidict import MultiMapping
 
 from daemons.runtime.qmaster_client import NoQmasterError
-from daemons.web.pages.forms import form_route, no_question
+from daemons.web.pages.forms import Question, form_route, no_question
 from daemons.web.pages.option_form import OptionForm, fold
 from daemons.web.pages.option_values import program_of, values_of
-from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, render, visit_of
+from daemons.web.pages.outlook import outlook
+from daemons.web.pages.page import Data, NotFoundError, Page, Visit, html, page_route, problem, render, visit_of
+from daemons.web.pages.plain_request import FIELDS, plain_fields, plain_options
+from daemons.web.pages.preferences import keep
 from daemons.web.pages.templating import templates
+from daemons.web.preferences import PreferenceError
+from daemons.web.site_templates import SiteTemplate, site_templates
 from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.submit import SUBMIT_OPTIONS
@@ -83,6 +90,8 @@ ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 """Under each heading: option, label, example of a value."""
+SHORT_OPTIONS = ("-N", "-wd")
+"""Options in the short form."""
 _MOST_REASONS = 10
 """Maximum of reasons why a job cannot run."""
 FORM = OptionForm("qsub", SUBMIT_OPTIONS, ROWS)
@@ -103,9 +112,19 @@ class FilledForm(NamedTuple):
 
 
 async def submit_form(visit: Visit) -> Data:
-    """The form, filled in from the address: options by their names, `script`, `command`, and the job `from`."""
-    data: Data = {"groups": FORM.groups, "values": visit.query, "faults": {}, "answers": [], "command": ""}
-    data |= {"job": None, "typed": False}
+    """The form, filled in from the address: options by their names, `script`, `command`, the job `from`, the site's template
+    `template`, or the visitor's own template `own`."""
+    kept = visit.shared.preferences.of(visit.caller)
+    offered = await asyncio.to_thread(site_templates, visit.shared.cell.common)
+    data: Data = {"groups": _LONG_GROUPS, "values": visit.query, "faults": {}, "answers": [], "command": "", "outlook": None}
+    data |= {"job": None, "typed": False, "plain": plain_fields(visit.shared.mirror.state, visit.caller)}
+    data |= {"site_templates": offered, "own_templates": kept.templates}
+    if name := visit.parameter("template"):
+        data["values"] = {**visit.query, "script": _script_of(name, offered)}
+    if name := visit.parameter("own"):
+        if (template := kept.template(name)) is None:
+            raise NotFoundError(f"You have no template {name}")
+        data["values"] = template.values
     if number := visit.parameter("from"):
         request, whole = await job_request(visit, number)
         data["values"] = values_of(request, visit.shared.zone) | program_of(request) | dict(visit.query)
@@ -127,12 +146,65 @@ async def submit_job(request: web.Request) -> web.Response:
     """Check or submit a form; answer with the form: errors at their fields, or the result."""
     visit, fields = visit_of(request), await request.post()
     values = {name: value for name, value in fields.items() if isinstance(value, str)}
-    filled = read_form(values, time.time())
-    data = await submit_form(visit) | {"values": values, "faults": filled.faults}
-    if not filled.faults:
+    faults = await _take_upload(fields.get("upload"), values)
+    plain = plain_options(visit.shared.mirror.state, visit.caller, values)
+    filled = read_form(plain.values, time.time())
+    faults |= plain.faults | filled.faults
+    data = await submit_form(visit) | {"values": values, "faults": faults}
+    if "save" in values:
+        await _save_template(visit, values, data)
+    elif not faults:
         data["command"] = filled.command
         await _send(visit, filled, "check" in values, data)
     return form_response(SUBMIT, visit, data, request)
+
+
+async def _take_upload(upload: object, values: dict[str, str]) -> dict[str, str]:
+    """Put an uploaded script in the place of the typed one. Returns errors by field."""
+    if not isinstance(upload, web.FileField) or not upload.filename:
+        return {}
+    try:
+        values["script"] = (await asyncio.to_thread(upload.file.read)).decode()
+    except UnicodeDecodeError:
+        return {"upload": "the file is not a text in UTF-8"}
+    return {}
+
+
+def _script_of(name: str, offered: list[SiteTemplate]) -> str:
+    """The script of a site's template. Raises NotFoundError."""
+    for each in offered:
+        if each.name == name:
+            return each.script
+    raise NotFoundError(f"There is no template {name}")
+
+
+async def _save_template(visit: Visit, values: Mapping[str, str], data: Data) -> None:
+    """Save the form as a template of the visitor."""
+    known = {*FORM.fields, *FIELDS, "script", "command"}
+    given = {name: value for name, value in values.items() if value.strip() and name in known}
+    name = values.get("template_name", "").strip()
+    try:
+        await keep(visit, visit.shared.preferences.of(visit.caller).with_template(name, given))
+    except PreferenceError as refusal:
+        data["faults"] = {"template_name": str(refusal)}
+        return
+    data |= {"faults": {}, "own_templates": visit.shared.preferences.of(visit.caller).templates}
+    data["answers"] = [("info", f"the form is saved as the template {name}")]
+
+
+async def delete_template(request: web.Request) -> web.Response:
+    """Delete a template of the visitor."""
+    visit, fields = visit_of(request), await request.post()
+    try:
+        await keep(visit, visit.shared.preferences.of(visit.caller).without_template(str(fields.get("name", ""))))
+    except PreferenceError as refusal:
+        return problem(visit, 503, "The template is not deleted.", f"{refusal}.")
+    return web.Response(status=303, headers={hdrs.LOCATION: SUBMIT.path})
+
+
+def ask_about_template(visit: Visit, fields: MultiMapping[Any]) -> Question:
+    """Ask to confirm the deletion of a template."""
+    return Question(f"Delete the template {fields.get('name', '')}?", "Delete", ["This cannot be undone."])
 
 
 def form_response(page: Page, visit: Visit, data: Data, request: web.Request) -> web.Response:
@@ -153,6 +225,7 @@ async def _send(visit: Visit, filled: FilledForm, check: bool, data: Data) -> No
     except NoQmasterError as away:
         answer = Answer(1, [("error", str(away))])
     data["answers"] = grade_answers(answer.answers) if check else answer.answers
+    data["outlook"] = outlook(visit, body) if check else None
     if isinstance(answer.data, dict) and not check:
         tasks = f".{answer.data['tasks']}" if answer.data.get("tasks") else ""
         data["job"] = answer.data["job_id"]
@@ -220,5 +293,12 @@ def _origin_fields(user: str, host: str, request: Mapping[str, Any]) -> dict[str
     return {"environment": environment, "home": home, "login_shell": shell, "submit_cwd": cwd}
 
 
+_LONG_GROUPS = {
+    heading: [field for field in fields if field.name not in SHORT_OPTIONS] for heading, fields in FORM.groups.items()
+}
 SUBMIT = Page("/submit", "submit.html", submit_form)
-ROUTES = [page_route(SUBMIT), form_route("/submit", submit_job, no_question)]
+ROUTES = [
+    page_route(SUBMIT),
+    form_route("/submit", submit_job, no_question),
+    form_route("/submit/templates/delete", delete_template, ask_about_template),
+]
