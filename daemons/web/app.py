@@ -31,6 +31,7 @@ from daemons.web.pages import (
     messages,
     overrides,
     overview,
+    palette,
     policies,
     preferences,
     queues,
@@ -64,7 +65,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app.add_routes([page_route(page) for page in PAGES])
     changing_parts = (
         alarms, jobs, array_tasks, altering, hosts, instances, submitting, reservations, complexes, configuration, overrides,
-        bulk, policies, history, accounting, preferences,
+        bulk, policies, history, accounting, preferences, palette,
     )
     for part in (metrics, static_files, *changing_parts):
         app.add_routes(part.ROUTES)

@@ -171,6 +171,14 @@ class JobRows:
             selected = sorted(selected, key=lambda row: getattr(row, column), reverse=job_filter.sort.startswith("-"))
         return SelectedRows(selected, counts)
 
+    def matching(self, find: str) -> Iterator[JobRow]:
+        """The rows of unfinished jobs, then of ended jobs, with a text that is searched for; valid until the next await."""
+        self._refresh()
+        for _, row in self._entries:
+            if _matches_search(find, row):
+                yield row
+        yield from (row for row in self._finished() if _matches_search(find, row))
+
     def _finished(self) -> list[JobRow]:
         """The rows of recently finished jobs, the last to end first."""
         ended = reversed(self._mirror.state.finished)

@@ -49,7 +49,8 @@ def no_question(visit: Visit, fields: MultiMapping[Any]) -> None:
 
 
 class Action(NamedTuple):
-    """A button. `label`: its text; `always`: whether to confirm the action for a single object, too.
+    """A button. `label`: its text; `always`: whether to confirm the action for a single object, too. `key`: of the keyboard, for
+    the focused row of a list.
 
     `verb`: the start of the question, before the names ("Delete", "Clear the error of"); `result`: a sentence on the consequence.
     """
@@ -58,6 +59,7 @@ class Action(NamedTuple):
     verb: str = ""
     result: str = ""
     always: bool = False
+    key: str = ""
 
     def question(self, subject: str, count: int, details: Sequence[str] = ()) -> Question | None:
         """The question about `subject`, a text on the objects; `count`: the number of objects."""

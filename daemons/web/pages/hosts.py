@@ -12,6 +12,7 @@ from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.formats import iso_time, link
 from daemons.web.pages.forms import Action, Question, action_route, listed, tasks_in
 from daemons.web.pages.host_map import COLOURS, colour_of, coloured_hosts, host_map
+from daemons.web.pages.offers import off_for_host, offers
 from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.trends import trend_panel
@@ -104,10 +105,12 @@ async def host_details(visit: Visit) -> Data:
     (host,) = await _hosts(visit, body, visit.caller)
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
     jobs = [row for row in visit.shared.jobs.all if any(instance.endswith(f"@{name}") for instance in row.places)]
+    stopping = {name: _ACTIONS[name] for name in ("daemon", "jobs")}
     return trend_panel(visit, HOST, name) | {
         "trend_title": "Trends", "host": host,
         "instances": status["queues"], "jobs": jobs, "silent": silent_hosts(visit.shared.mirror.state),
-        "why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS,
+        "buttons": offers(stopping, off_for_host(host["up"]), why_not_configure(visit), tuple(stopping)),
+        "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS,
         "aside": visit.shared.manual_states.of,
     }
 

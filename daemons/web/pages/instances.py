@@ -10,6 +10,7 @@ from multidict import MultiMapping
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.forms import AWAY, FORCED, Action, Question, action_route, listed, tasks_in
+from daemons.web.pages.offers import off_for_instance, offers
 from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.protocols.gdi.requests import Answer
@@ -17,11 +18,11 @@ from gridengine.values.units import counted
 
 ROWS = 100
 _ACTIONS = {
-    "enable": Action("Enable"),
-    "disable": Action("Disable", result="Running tasks keep running; no other task starts there.", always=True),
-    "suspend": Action("Suspend", result="Running tasks stop until a user resumes them.", always=True),
-    "unsuspend": Action("Resume"),
-    "clear": Action("Clear error", "Clear the error of"),
+    "enable": Action("Enable", key="e"),
+    "disable": Action("Disable", result="Running tasks keep running; no other task starts there.", always=True, key="d"),
+    "suspend": Action("Suspend", result="Running tasks stop until a user resumes them.", always=True, key="s"),
+    "unsuspend": Action("Resume", key="u"),
+    "clear": Action("Clear error", "Clear the error of", key="c"),
     "reschedule": Action(
         "Reschedule", "Reschedule all tasks of", "Rerunnable tasks are killed and start again from the beginning.", always=True
     ),
@@ -105,11 +106,12 @@ async def instance_details(visit: Visit) -> Data:
     if not rows:
         raise NotFoundError(f"There is no queue instance {name}")
     jobs = [row for row in visit.shared.jobs.all if name in row.places]
+    why_not = _why_not(visit, [name])
     configured = {each["name"]: each["attributes"] for each in status["queue_configurations"]["found"]}
     return {
-        "row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "actions": _ACTIONS,
-        "silent": silent_hosts(visit.shared.mirror.state),
-        "why_not": _why_not(visit, [name]), "aside": visit.shared.manual_states.of,
+        "row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "why_not": why_not,
+        "buttons": offers(_ACTIONS, off_for_instance(rows[0]["states"], rows[0]["used"]), why_not, ("reschedule", "clean")),
+        "silent": silent_hosts(visit.shared.mirror.state), "aside": visit.shared.manual_states.of,
     }
 
 

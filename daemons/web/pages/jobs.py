@@ -21,6 +21,7 @@ from daemons.web.pages.formats import iso_time, link
 from daemons.web.pages.forms import FORCED, Action, Question, action_route, listed, why_not_change
 from daemons.web.pages.job_steps import steps_of
 from daemons.web.pages.job_usage import ShownUsage, usage_of
+from daemons.web.pages.offers import off_for_job, offers
 from daemons.web.pages.page import CsvTable, Data, NotFoundError, Page, Visit, rows_of_page
 from daemons.web.pages.states import silent_hosts
 from gridengine.errors import InvalidValueError
@@ -47,17 +48,19 @@ _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
 _FORCED = ("delete", "suspend", "unsuspend", "reschedule")
 """Actions that can be forced, as with -f of qdel and qmod."""
 _ACTIONS = {
-    "hold": Action("Hold"),
-    "release": Action("Release"),
-    "suspend": Action("Suspend", result="Running tasks stop until a user resumes them.", always=True),
-    "unsuspend": Action("Resume"),
-    "reschedule": Action("Reschedule", result="Running tasks are killed and start again from the beginning.", always=True),
-    "clear": Action("Clear error", "Clear the error of"),
-    "copy": Action("Resubmit", result="A copy of each job is submitted."),
-    "delete": Action("Delete", result="Running tasks are killed. This cannot be undone.", always=True),
+    "hold": Action("Hold", key="h"),
+    "release": Action("Release", key="r"),
+    "suspend": Action("Suspend", result="Running tasks stop until a user resumes them.", always=True, key="s"),
+    "unsuspend": Action("Resume", key="u"),
+    "reschedule": Action(
+        "Reschedule", result="Running tasks are killed and start again from the beginning.", always=True, key="R"
+    ),
+    "clear": Action("Clear error", "Clear the error of", key="c"),
+    "copy": Action("Resubmit", result="A copy of each job is submitted.", key="y"),
+    "delete": Action("Delete", result="Running tasks are killed. This cannot be undone.", always=True, key="d"),
     "priority": Action("Set priority", "Set the priority of"),
 }
-_LABELS = {name: action.label for name, action in _ACTIONS.items() if name != "priority"}
+_BUTTONS = {name: action for name, action in _ACTIONS.items() if name != "priority"}
 
 
 async def job_list(visit: Visit) -> Data:
@@ -77,7 +80,7 @@ async def job_list(visit: Visit) -> Data:
         "tabs": tabs,
         "tab": link(visit.here, state=selected.state or None),
         "selected": selected,
-        "actions": _LABELS,
+        "actions": _BUTTONS,
     }
 
 
@@ -174,7 +177,7 @@ async def job_details(visit: Visit) -> Data:
     status = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
     jobs = status.data["job_detail"]["jobs"]  # type: ignore[index]
     data: Data = {"number": int(number), "task": task, "event_log": event_log, "job": None, "ended": None}
-    data |= {"actions": _LABELS, "why_not": ""}
+    data |= {"why_not": ""}
     if not jobs:
         data["ended"] = await finished_job(visit, int(number), task)
         if not data["ended"] and not event_log:
@@ -189,6 +192,8 @@ async def job_details(visit: Visit) -> Data:
         silent = silent_hosts(shared.mirror.state)
         data["lost"] = {task.id for task in job.placed if any(grant.host in silent for grant in task.granted)}
         data["groups"] = _groups(shared.jobs.of_job(job.id))
+        off = off_for_job([state_codes for state_codes, _ in data["groups"]], jobs[0]["holds"])
+        data["buttons"] = offers(_BUTTONS, off, data["why_not"], ("delete",))
         data["files"] = job_output.files_of(job, job.is_array)
         data["most_tasks"] = MOST_TASKS
         data["follow_tasks"] = len(job.array or ()) <= FOLLOWED_TASKS

@@ -1,4 +1,4 @@
-"""The navigation of all pages, and the entry for a page."""
+"""The navigation of all pages, the entry for a page, and the keys that lead to pages."""
 
 from __future__ import annotations
 
@@ -17,6 +17,17 @@ NAVIGATION = {
         ("Messages", "/messages"),
     ),
 }
+GO = {
+    "o": "/", "a": "/alarms", "j": "/jobs", "s": "/submit", "r": "/reservations", "i": "/instances", "q": "/queues",
+    "h": "/hosts", "u": "/quotas", "p": "/policies", "c": "/config", "f": "/failures", "t": "/history",
+}
+"""Keys after `g`, with the addresses of their pages."""
+
+
+def go_keys() -> list[tuple[str, str, str]]:
+    """(key, label, address) of each page with a key."""
+    labels = {address: label for entries in NAVIGATION.values() for label, address in entries}
+    return [(key, labels[address], address) for key, address in GO.items() if address in labels]
 
 
 def entry_of(path: str) -> str:

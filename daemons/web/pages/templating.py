@@ -43,6 +43,7 @@ def templates() -> Environment:
         hidden_columns=formats.hidden_columns,
         navigation=navigation.NAVIGATION,
         entry_of=navigation.entry_of,
+        go_keys=navigation.go_keys,
         static=static_files.url_of,
     )
     # not an import of each page: a block that is rendered alone does not see what its template has imported
@@ -51,6 +52,7 @@ def templates() -> Environment:
         setattr(macros, name, lru_cache(4096, typed=True)(getattr(macros, name)))
     environment.globals["ui"] = macros
     environment.globals["lists"] = environment.get_template("lists.html").module
+    environment.globals["offers"] = environment.get_template("offers.html").module
     environment.globals["changing"] = environment.get_template("changing.html").module
     environment.globals["options"] = environment.get_template("options.html").module
     environment.globals["attributes"] = environment.get_template("attributes.html").module
