@@ -93,18 +93,17 @@ def running_state_codes(state: State, job: Job, task: Task) -> str:
 def instance_state_codes(state: State, instance: QueueInstance, alarm: bool = False, suspend_alarm: bool = False) -> str:
     """State code of a queue instance. `alarm`, `suspend_alarm`: load and suspend thresholds, which placement computes."""
     host = state.hosts.get(instance.host)
-    flags = (
-        ("a", alarm),
-        ("A", suspend_alarm),
-        ("C", instance.calendar_suspended),
-        ("D", instance.calendar_disabled),
-        ("d", instance.disabled or (host is not None and host.drained is not None)),
-        ("u", host is None or not host.up),
-        ("s", instance.suspended),
-        ("E", bool(instance.errors)),
-        ("S", instance.subordinated),
-        ("c", instance.name in state.ambiguous),
-        ("o", instance.orphaned),
-        ("P", instance.preempted),
+    return (
+        "a" * alarm
+        + "A" * suspend_alarm
+        + "C" * instance.calendar_suspended
+        + "D" * instance.calendar_disabled
+        + "d" * (instance.disabled or (host is not None and host.drained is not None))
+        + "u" * (host is None or not host.up)
+        + "s" * instance.suspended
+        + "E" * bool(instance.errors)
+        + "S" * instance.subordinated
+        + "c" * (instance.name in state.ambiguous)
+        + "o" * instance.orphaned
+        + "P" * instance.preempted
     )
-    return "".join(code for code, is_set in flags if is_set)

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 from daemons.web.alarms.book import TONES, AlarmEntry
 from daemons.web.alarms.rules import SEVERITIES
-from daemons.web.job_rows import JobFilter
+from daemons.web.job_rows import JobFilter, JobRow
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.coming_day import coming_events
 from daemons.web.pages.page import Data, Page, Visit
 from daemons.web.pages.states import silent_hosts
 from daemons.web.pages.trends import trend_panel
 from gridengine.state.hosts import HostDrain
+from gridengine.state.state import State
 
 OWN_JOBS, MAX_ALARMS, MAX_EVENTS = 10, 6, 10
 """Rows of the panels at most."""
@@ -39,16 +40,14 @@ async def overview(visit: Visit) -> Data:
     state, now = shared.mirror.state, shared.mirror.now
     status: Any = (await shared.read("status", {"cluster_queues": {}}, visit.caller)).data
     rows, counts = shared.jobs.select_rows(JobFilter())
-    waiting = [row for row in shared.jobs.select_rows(JobFilter(state="waiting")).rows if row.state == "qw"]
-    starts = [state.jobs[row.id].start_after if row.id in state.jobs else 0.0 for row in waiting]
+    late, later = _late_and_later(shared.jobs.select_rows(JobFilter(state="waiting")).rows, state, now)
     failed = [job for job in state.finished if job.unsuccessful and now - job.end_time < _LONG_S]
     own = [row for row in rows if row.owner == visit.caller.user]
     alarms, events, drained = _by_urgency(shared.alarms.active), coming_events(state, now, shared.zone), _drained(visit)
     return trend_panel(visit) | {
         "alarms": alarms[:MAX_ALARMS], "alarm_count": len(alarms), "tones": TONES,
         "counts": counts,
-        "late": sum(now - max(row.time, start) > _LONG_S for row, start in zip(waiting, starts, strict=True)),
-        "later": sum(start > now for start in starts),
+        "late": late, "later": later,
         "queues": status["cluster_queues"],
         "use": _use(status["cluster_queues"]),
         "events": events[:MAX_EVENTS], "event_count": len(events),
@@ -58,6 +57,17 @@ async def overview(visit: Visit) -> Data:
         "silent": silent_hosts(state),
         "trend_title": "How full the cell was",
     }
+
+
+def _late_and_later(rows: Sequence[JobRow], state: State, now: float) -> tuple[int, int]:
+    """The numbers of rows that have been waiting for long, and that start later (-a)."""
+    late = later = 0
+    for row in rows:
+        if row.state == "qw":
+            start = state.jobs[row.id].start_after
+            late += now - max(row.time, start) > _LONG_S
+            later += start > now
+    return late, later
 
 
 def _by_urgency(entries: Sequence[AlarmEntry]) -> list[AlarmEntry]:
