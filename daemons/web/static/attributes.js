@@ -155,4 +155,6 @@
   document.addEventListener("htmx:after:swap", begin);
   window.addEventListener("pageshow", begin);
   begin();
+  // the matrix of a queue page leads to a cell
+  if (location.hash.startsWith("#cell.")) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.focus();
 })();

@@ -98,6 +98,7 @@ def test_a_cell_of_the_shown_matrix_leads_to_its_field(served: ServedCell, visit
     go(page, "/queues/all.q")
     page.get_by_role("link", name="Change slots of h2: 2").click()
     expect(page.get_by_label("slots of h2", exact=True)).to_have_value("2")
+    expect(page.get_by_label("slots of h2", exact=True)).to_be_focused()
 
 
 @pytest.mark.statement("GU-2")
