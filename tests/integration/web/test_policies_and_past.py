@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -94,3 +95,18 @@ def test_pages_show_the_user_who_disabled_an_instance_and_the_messages_of_the_qm
     page.get_by_role("link", name="Messages").click()
     *_, last = (fields[4] for line in lines if len(fields := line.split("|", 4)) == 5)
     expect(page.get_by_role("row").filter(has_text=last[:40])).not_to_have_count(0)
+
+
+def test_an_ended_job_is_in_the_report_of_the_page_and_of_the_command(web_cell: DemoCell, visits: Visits) -> None:
+    web_cell.must("qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-j", "y", "sleep", "1")
+
+    def tasks() -> int:
+        report = json.loads(web_cell.must("gridengine", "report", "--period", "30d", "--format", "json"))
+        return int(report["total"]["tasks"])
+
+    eventually("the record is in the file", lambda: tasks() > 0)
+    page = log_in(web_cell, visits)
+    go(page, "/reports?by=host&period=30d")
+    expect(page.get_by_role("row", name=re.compile("^node"))).to_be_visible(timeout=60_000)
+    go(page, "/me")
+    expect(page.get_by_role("row", name=re.compile("^30 days"))).to_be_visible(timeout=60_000)
