@@ -10,7 +10,10 @@ import pytest
 from daemons.forecast.forward_run import ForwardRun
 from daemons.qmaster.rules.subordination import subordination_changes
 from gridengine.placement.expected_start import run_time_limit
+from gridengine.state.jobs import Grant
+from gridengine.state.machines.reservation import ReservationGranted
 from gridengine.state.parts import whole_state
+from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster
 
 
@@ -90,6 +93,29 @@ def test_a_subordinate_queue_opens_when_the_jobs_of_the_superior_queue_end() -> 
     assert in_seconds(run_at_limits(cluster, low)) == {low: 100}
 
 
+def test_the_limit_of_a_running_task_counts_from_its_start_and_a_late_end_comes_at_once() -> None:
+    cluster = Cluster(hosts=1, slots=1)
+    cluster.submit(hard={"h_rt": "100"})
+    cluster.cycle()
+    job = cluster.submit()
+    cluster.now += 40
+    assert in_seconds(run_at_limits(cluster, job)) == {job: 100}
+    cluster.now += 200
+    assert in_seconds(run_at_limits(cluster, job)) == {job: 241}
+
+
+@pytest.mark.statement("AR-54", "AR-55")
+def test_a_job_waits_for_its_reservation_and_other_jobs_for_the_end_of_the_reservation() -> None:
+    cluster = Cluster(hosts=1, slots=1)
+    granted = [Grant("all.q@h1", 1)]
+    cluster.apply(ReservationGranted(AdvanceReservation(1, "alice", "users", NOW, NOW + 100, NOW + 300, granted=granted)))
+    inside = cluster.submit(ar=1, hard={"h_rt": "50"})
+    outside = cluster.submit(hard={"h_rt": "150"})
+    starts = in_seconds(run_at_limits(cluster))
+    assert starts[inside] == 100
+    assert 300 <= starts[outside] <= 302
+
+
 def test_a_job_starts_after_its_predecessor() -> None:
     cluster = Cluster(hosts=1, slots=1)
     first = cluster.submit(hard={"h_rt": "100"})
@@ -101,6 +127,7 @@ def test_a_job_starts_after_its_predecessor() -> None:
 
 def test_a_full_host_with_a_load_alarm_is_free_after_the_end_of_its_job() -> None:
     cluster = Cluster(hosts=1, slots=1)
+    cluster.queue(load_thresholds="np_load_avg=1.75")
     cluster.submit(hard={"h_rt": "100"})
     cluster.cycle()
     cluster.heard("h1", np_load_avg="9.0", load_avg="36.0")
