@@ -78,7 +78,7 @@ def ranked_jobs(view: View, now: float) -> list[RankedJob]:
     active = _select_active(view, view.state.jobs.values(), now).active
     held = tickets(view.state, _ticket_holders(active), now)
     priorities = prioritise(Weights(view.state.scheduler), [one[:2] for one in active], [sum(each) for each in held], now)
-    found = [RankedJob(*one, *figures) for one, *figures in zip(active, priorities, held, strict=True)]
+    found = [RankedJob(*one, priority, each) for one, priority, each in zip(active, priorities, held, strict=True)]
     return sorted(found, key=lambda each: (not each.is_pending, *each.rank))
 
 

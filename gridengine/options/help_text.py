@@ -147,8 +147,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("qexplain 17", "why a job is pending, and what would help"),
         ("qexplain -when 17", "when it is expected to start"),
         ("qexplain -priority 17", "which jobs are before it, and why"),
-        ("qexplain -story 17", "its event log"),
-        ("qexplain -json 17", "for programs"),
     ),
     "qquota": (
         ("qquota", "your own usage under quotas"),
