@@ -12,7 +12,7 @@ from daemons.web.pages.forms import Action
 from gridengine.state.conditions import SUSPENSION_CODES
 
 
-class Offer(NamedTuple):
+class OfferedAction(NamedTuple):
     """A button of the page: `action` with its `label`. `off`: why it would change nothing, "" for a button that is shown;
     `is_apart`: it destroys work, so it stands apart from the others."""
 
@@ -22,9 +22,9 @@ class Offer(NamedTuple):
     is_apart: bool
 
 
-def offers(actions: Mapping[str, Action], off: Mapping[str, str], why_not: str, apart: Collection[str] = ()) -> list[Offer]:
+def offers(actions: Mapping[str, Action], off: Mapping[str, str], why_not: str, apart: Collection[str] = ()) -> list[OfferedAction]:
     """The buttons for `actions`. off: reasons by action; why_not: the reason for all, "" if there is none."""
-    return [Offer(name, each.label, why_not or off.get(name, ""), name in apart) for name, each in actions.items()]
+    return [OfferedAction(name, each.label, why_not or off.get(name, ""), name in apart) for name, each in actions.items()]
 
 
 def off_for_job(states: Iterable[str], holds: Collection[str]) -> dict[str, str]:

@@ -33,7 +33,7 @@ from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.submit import SUBMIT_OPTIONS
 from gridengine.options.submit_folds import Submission
-from gridengine.placement.verify import NOT_FOUND
+from gridengine.placement.verify import FOUND, NOT_FOUND
 from gridengine.protocols.gdi.requests import Answer, Submit
 
 ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -226,6 +226,8 @@ async def _send(visit: Visit, filled: FilledForm, check: bool, data: Data) -> No
         answer = Answer(1, [("error", str(away))])
     data["answers"] = grade_answers(answer.answers) if check else answer.answers
     data["outlook"] = outlook(visit, body) if check else None
+    if data["outlook"] is not None and data["outlook"].tone != "ok":  # no green line below the reasons why a job has to wait
+        data["answers"] = [each for each in data["answers"] if FOUND not in each[1]]
     if isinstance(answer.data, dict) and not check:
         tasks = f".{answer.data['tasks']}" if answer.data.get("tasks") else ""
         data["job"] = answer.data["job_id"]

@@ -10,3 +10,11 @@ document.addEventListener("change", async (event) => {
   field.value = "";
   area.dispatchEvent(new Event("input", { bubbles: true }));
 });
+
+// an error within closed options opens them
+document.addEventListener("htmx:after:swap", () => {
+  const wrong = document.querySelector("#main details:not([open]) [aria-invalid=true]");
+  if (!wrong) return;
+  wrong.closest("details").open = true;
+  document.querySelector("#main [aria-invalid=true]").focus();
+});

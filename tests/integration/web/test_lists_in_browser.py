@@ -63,7 +63,7 @@ def test_the_palette_finds_by_keys_alone(visits: Visits, address: str) -> None:
     expect(page.locator("#palette")).to_be_hidden()
 
 
-def test_letters_lead_to_pages_and_act_on_the_focused_row(visits: Visits, address: str) -> None:
+def test_keys_lead_to_pages_and_act_on_the_focused_row(visits: Visits, address: str) -> None:
     page = visits.open(f"{address}/hosts")
     page.keyboard.press("g")
     page.keyboard.press("j")
@@ -113,6 +113,8 @@ def test_low_rows_are_28_pixels_high(visits: Visits, address: str) -> None:
     page = visits.open(f"{address}/jobs")
     page.get_by_role("button", name="Low rows").click()
     rows = page.locator("#main tbody tr")
+    expect(page.locator("body")).to_have_class("compact")
+    expect(rows).to_have_count(JOBS)
     heights = rows.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
     assert len(heights) == JOBS and max(heights) <= 29
     page.get_by_role("button", name="High rows").click()
