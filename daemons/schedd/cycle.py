@@ -46,7 +46,7 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
         except Exception as error:  # noqa: BLE001 - one job must not keep the other jobs from running
             found.faults.append(JobFault.of(job, error))
             view.invalidate()
-    decays = ledger.corrections and any(category.is_blocked for category in view.categories.values())
+    decays = bool(ledger.corrections) and _wait_for_decay(view)
     reservations = look_ahead.reservations if look_ahead is not None else []
     job_reservations = [reservation.as_job_reservation(view.state) for reservation in reservations]
     if reservations:
@@ -67,6 +67,13 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
         next_time=earlier(earlier(found.next_time, now + DECAY_STEP_S if decays else NEVER), next_suspends),
         schedule=lines,
     )
+
+
+def _wait_for_decay(view: View) -> bool:
+    """Whether blocked jobs may start because load corrections decay: an instance is closed, or a request reads such a value."""
+    if not any(category.is_blocked for category in view.categories.values()):
+        return False
+    return not view.corrections_only_rank() or any(not row.open for row in view.instance_table.rows.values())
 
 
 def _set_calendar_windows(view: View, now: float, zone: tzinfo) -> None:

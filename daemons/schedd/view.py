@@ -75,7 +75,7 @@ class View:
 
     def refresh(self, ledger: Ledger) -> None:
         """Update instance table and categories from the state. `ledger`: of the cycle, without grants yet."""
-        self.changed |= self.corrections.moved
+        (self._load_changed if self.corrections_only_rank() else self.changed).update(self.corrections.moved)
         closed = {row.name for name in self._load_changed for row in self.instance_table.rows_of(name) if not row.open}
         free = self.instance_table.refresh(self.changed, ledger)
         reloaded = self.instance_table.refresh(self._load_changed - self.changed, ledger)
@@ -84,6 +84,11 @@ class View:
         if free or self._released or any(row.name in closed for row in reloaded):
             self.unblock()
         self.changed, self._load_changed, self._released = set(), set(), False
+
+    def corrections_only_rank(self) -> bool:
+        """Whether no request or quota reads a load value that corrections change: apart from alarms they decide on the order of
+        instances alone."""
+        return self._demanded.isdisjoint(self.instance_table.adjustments)
 
     def unblock(self) -> None:
         """Retry blocked categories: something happened that may help them."""

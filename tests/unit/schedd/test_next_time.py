@@ -58,3 +58,23 @@ def test_a_job_that_waits_for_a_value_of_the_whole_cluster_is_looked_at_when_tha
     assert started(cluster.cycle()) == []
     cluster.heard("global", feed="5")
     assert [number for number, _, _ in started(cluster.cycle())] == [job]
+
+
+@pytest.mark.statement("LS-6")
+@pytest.mark.parametrize(
+    ("hard", "thresholds", "asks"),
+    [({}, "NONE", False), ({"np_load_avg": "9"}, "NONE", True), ({}, "np_load_avg=0.5", True)],
+    ids=["slots alone", "request", "alarm"],
+)
+def test_load_corrections_that_decay_ask_for_a_run_only_where_they_keep_a_job_waiting(
+    hard: dict[str, str], thresholds: str, asks: bool
+) -> None:
+    cluster = Cluster(1)
+    cluster.queue(slots="1", load_thresholds=thresholds)
+    cluster.heard("h1", np_load_avg="0.1", num_proc="1")
+    cluster.change("scheduler", "", job_load_adjustments="np_load_avg=1.0", load_adjustment_decay_time="0:10:0")
+    first, second = cluster.submit(), cluster.submit(hard=hard)
+    assert cluster.runs(first) or cluster.cycle()
+    orders = cluster.cycle(NOW + 20)
+    assert not cluster.runs(second)
+    assert (orders.next_time != 0) == asks
