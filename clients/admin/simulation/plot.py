@@ -35,7 +35,7 @@ def draw(outcomes: Sequence[Named], path: Path) -> None:
             used.axhline(outcome.slots, color=colour, linestyle=":", linewidth=1)
         for axes, label in ((waiting, "waiting tasks"), (used, "used slots")):
             axes.set_ylabel(label)
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
             axes.grid(True, color="#DDDDDD", linewidth=0.6)
             axes.spines[["top", "right"]].set_visible(False)
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
