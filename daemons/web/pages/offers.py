@@ -22,7 +22,9 @@ class OfferedAction(NamedTuple):
     is_apart: bool
 
 
-def offers(actions: Mapping[str, Action], off: Mapping[str, str], why_not: str, apart: Collection[str] = ()) -> list[OfferedAction]:
+def offers(
+    actions: Mapping[str, Action], off: Mapping[str, str], why_not: str, apart: Collection[str] = ()
+) -> list[OfferedAction]:
     """The buttons for `actions`. off: reasons by action; why_not: the reason for all, "" if there is none."""
     return [OfferedAction(name, each.label, why_not or off.get(name, ""), name in apart) for name, each in actions.items()]
 

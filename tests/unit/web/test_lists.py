@@ -77,7 +77,7 @@ def test_columns_are_chosen_in_the_address(busy: Cell, browse: Any) -> None:
 def test_a_view_is_saved_shown_and_deleted(busy: Cell, browse: Any) -> None:
     fields = {"csrf": "token", "name": "mine <b>", "address": "/jobs?owner=alice&columns=Job&columns=State"}
 
-    async def play(visitor: Visitor) -> list[list[tuple[str, str]]]:
+    async def play(visitor: Visitor) -> list[Any]:
         found = []
         for address in ("/preferences/views", "/preferences/views/delete"):
             shown = await visitor.send(address, fields)
