@@ -100,7 +100,7 @@ check: lint types
 # one 3 s a minute to the end of its part: its users are together in few parts, and come last there (tests/integration/conftest.py).
 PARTS := hosts core commands aside later web types admin torture jobs
 COMMANDS := execd clients api drmaa
-ASIDE := shepherd dbwriter $(foreach name,accounting_reader executables manual replication write_errors,test_$(name).py)
+ASIDE := shepherd dbwriter $(foreach name,accounting_reader executables manual replication report_reader write_errors,test_$(name).py)
 LATER := crashes runtime $(foreach name,backup guides lost_spool upgrade,test_$(name).py) qmaster test_reservation_life.py
 TESTS_OF_JOBS := $(foreach name,checkpointing configuration interactive jobs load_values log remote_methods task_lists,test_$(name).py)
 APART := $(COMMANDS) $(ASIDE) $(LATER) $(TESTS_OF_JOBS) admin web
