@@ -17,14 +17,14 @@ from daemons.web.alarms.book import AlarmBook
 from daemons.web.alarms.view import Thresholds
 from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
-from gridengine.protocols.delivery import Load
+from gridengine.protocols.delivery import Load, OutputTail
 from gridengine.protocols.gdi.requests import Caller
 from tests.accounting_lines import accounting_line
 from tests.harness import LOAD, Cell
-from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, resize, serious_findings
+from tests.integration.web.browser import PHONE, WIDE, Visits, confirm, overhang, resize, serious_findings
 from tests.integration.web.serving import Serving
 from tests.unit.web.browsing import guard
-from tests.unit.web.followed import ROOT, Followed, web_of
+from tests.unit.web.followed import ALICE, ROOT, Followed, web_of
 
 DAY_S = 86_400.0
 
@@ -189,6 +189,39 @@ def the_limit_is_raised(page: Page) -> None:
     page.get_by_label("limit", exact=True).fill("name each users {*} to slots=5")
     page.get_by_role("button", name="Save").click()
     is_gone(page, "people")
+
+
+@pytest.mark.statement("GU-5", "GU-12", "SO-45")
+def test_a_user_submits_reads_the_output_and_resubmits_what_failed(
+    visits: Visits, play: Callable[[Cell, Caller], Played], tmp_path: Path
+) -> None:
+    played = play(Cell(tmp_path / "cell"), ALICE)
+    page = visits.open(played.address)
+    page.get_by_role("link", name="Submit a job").click()
+    page.get_by_label("Script", exact=True).fill("#!/bin/sh\n#$ -t 1-3\n./simulate $SGE_TASK_ID\n")
+    page.get_by_label("Name", exact=True).fill("sweep")
+    page.get_by_label("Memory per core").fill("2 G")
+    page.get_by_label("Time", exact=True).fill("1 h 30 m")
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.get_by_role("link", name="Job 1", exact=True).click()
+    expect(page.locator("main")).to_contain_text("5400 s (01:30:00)")
+    played.do(Cell.cycle)
+    played.link.tail = OutputTail("/home/alice/sweep.o1.1", 9, 0, "step 7/9\n")
+    expect(page.locator("main")).to_contain_text("step 7/9")
+    for task in (1, 2, 3):
+        played.do(lambda cell, task=task: cell.end(1, task, exit_status=3 if task == 2 else 0))
+    page.goto(played.address)
+    page.get_by_role("link", name=re.compile("1 failed")).click()
+    expect(page.get_by_role("row", name=re.compile("sweep")).first).to_contain_text("exit status 3")
+    page.goto(f"{played.address}/jobs/1/tasks")
+    expect(page.locator(".tasks a")).to_have_count(3)
+    page.get_by_role("button", name="Resubmit 1 failed task").click()
+    confirm(page)
+    expect(page.locator("#answers")).to_contain_text("Your job-array 2.2")
+    page.goto(f"{played.address}/jobs?owner=alice")
+    resize(page, PHONE)
+    expect(page.get_by_role("row", name=re.compile("sweep"))).to_contain_text("waiting")
+    assert serious_findings(page) == [] and overhang(page) == []
 
 
 def month_before_last(day: int) -> float:
