@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from aiohttp import web
 from playwright.sync_api import Page, expect
 
-from daemons.web.app import build_app
 from tests.harness import Cell
 from tests.integration.web.browser import PHONE, Visits, overhang, serious_findings
-from tests.integration.web.serving import Serving
-from tests.unit.web.browsing import guard
-from tests.unit.web.followed import ROOT, Followed, web_of
+from tests.integration.web.served_cell import ServedCell
 
 JOBS = 28
 
@@ -25,15 +21,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for number in range(JOBS):
         cell.submit("alice" if number % 2 else "bob", name=f"simulate_the_weather_{number}", holds="u" if number > 20 else "")
     cell.cycle()
-    followed = Followed(cell)
-
-    async def make() -> web.Application:
-        shared, _ = web_of(followed, tmp_path_factory.mktemp("common"))
-        return build_app(shared, [guard(ROOT)])
-
-    serving = Serving(make)
-    yield serving.start()
-    serving.stop()
+    served = ServedCell(cell, tmp_path_factory.mktemp("common"))
+    yield served.address
+    served.stop()
 
 
 def marked(page: Page) -> str:

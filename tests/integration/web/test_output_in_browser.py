@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any
+from pathlib import Path
 
 import pytest
-from aiohttp import web
 from playwright.sync_api import expect
 
-from daemons.web.app import build_app
 from gridengine.protocols.delivery import OutputTail
 from tests.harness import Cell
 from tests.integration.web.browser import PHONE, Visits, overhang, resize, serious_findings
-from tests.integration.web.serving import Serving
-from tests.unit.web.browsing import guard
-from tests.unit.web.followed import ALICE, Followed, web_of
+from tests.integration.web.served_cell import ServedCell
+from tests.unit.web.followed import ALICE
 
 TEXT = "Step 1\nstep 2 " + 200 * "long " + "\nlast\n"
 
 
 @pytest.fixture
-def output(visits: Visits, tmp_path: Any) -> Iterator[Any]:
-    """A running job 1 with an output: `address` of the server, which ends after the pages that show it, `link` with the
-    `tail`."""
+def output(visits: Visits, tmp_path: Path) -> Iterator[ServedCell]:
+    """A cell with the running job 1, which has an output."""
     cell = Cell(tmp_path / "cell")
     cell.submit(name="talks")
     cell.cycle()
-    cell.master.flush()
-    followed, served = Followed(cell), SimpleNamespace()
-
-    async def make() -> web.Application:
-        shared, served.link = web_of(followed, tmp_path)
-        served.link.tail = OutputTail("/home/alice/talks.o1", len(TEXT), 0, TEXT)
-        return build_app(shared, [guard(ALICE)])
-
-    serving = Serving(make)
-    served.address = serving.start()
+    served = ServedCell(cell, tmp_path, ALICE)
+    served.link.tail = OutputTail("/home/alice/talks.o1", len(TEXT), 0, TEXT)
     yield served
     visits.close()
-    serving.stop()
+    served.stop()
 
 
 @pytest.mark.statement("GU-12")
-def test_the_visitor_searches_wraps_and_pauses_the_output(visits: Visits, output: Any) -> None:
+def test_the_visitor_searches_wraps_and_pauses_the_output(visits: Visits, output: ServedCell) -> None:
     page = visits.open(f"{output.address}/jobs/1")
     pane = page.get_by_role("region", name="stdout")
     expect(pane).to_contain_text("last")

@@ -6,47 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 from playwright.sync_api import Page, expect
 
-from daemons.web.app import build_app
 from tests.harness import Cell
 from tests.integration.web.browser import PHONE, Visits, go, overhang, serious_findings
-from tests.integration.web.serving import Serving
-from tests.unit.web.browsing import guard
-from tests.unit.web.followed import ROOT, Followed, web_of
+from tests.integration.web.served_cell import ServedCell
 
 HOSTS = 40
 
 
-class ServedCell:
-    """The cell, and the address of its pages. `queue`: the attributes of all.q."""
-
-    def __init__(self, directory: Path) -> None:
-        self._cell = Cell(directory / "cell", HOSTS)
-        self._directory = directory
-        self._serving = Serving(self._make)
-        self.address = self._serving.start()
-        self.stop = self._serving.stop
-
-    @property
-    def queue(self) -> dict[str, str]:
-        return dict(self._cell.state.kind("cluster_queue")["all.q"])
-
-    async def _make(self) -> web.Application:
-        self._cell.add("host_group", "@racks", hostlist="h1 h2 h3")
-        self._cell.add("calendar", "nights", year="NONE", week="mon-fri=6-20=off")
-        self._cell.add("cluster_queue", "long.q", hostlist="@racks")
-        followed = Followed(self._cell)
-        return build_app(web_of(followed, self._directory)[0], [guard(ROOT)])
-
-
 @pytest.fixture
 def served(tmp_path: Path, visits: Visits) -> Iterator[ServedCell]:
-    cell = ServedCell(tmp_path)
-    yield cell
+    cell = Cell(tmp_path / "cell", HOSTS)
+    cell.add("host_group", "@racks", hostlist="h1 h2 h3")
+    cell.add("calendar", "nights", year="NONE", week="mon-fri=6-20=off")
+    cell.add("cluster_queue", "long.q", hostlist="@racks")
+    found = ServedCell(cell, tmp_path)
+    yield found
     visits.close()
-    cell.stop()
+    found.stop()
+
+
+def queue_of(served: ServedCell) -> dict[str, str]:
+    """The attributes of all.q."""
+    return dict(served.cell.state.kind("cluster_queue")["all.q"])
 
 
 def check_layout(page: Page) -> None:
@@ -56,7 +39,7 @@ def check_layout(page: Page) -> None:
 
 @pytest.mark.statement("GU-3")
 def test_a_queue_is_changed_for_forty_hosts_with_a_preview_and_the_change_is_undone(served: ServedCell, visits: Visits) -> None:
-    before = served.queue
+    before = queue_of(served)
     page = visits.open(served.address + "/queues/all.q")
     page.get_by_role("link", name="Change overrides").click()
     expect(page.get_by_role("row")).to_have_count(HOSTS + 4)  # the head, the default, two groups
@@ -70,12 +53,12 @@ def test_a_queue_is_changed_for_forty_hosts_with_a_preview_and_the_change_is_und
     expect(page.locator("td.changed")).to_have_count(HOSTS)
     page.get_by_label("slots of h7", exact=True).fill("")
     expect(page.locator("td.changed")).to_have_count(HOSTS - 1)
-    assert served.queue == before
+    assert queue_of(served) == before
     check_layout(page)
     page.get_by_role("button", name="Save").click()
     expect(page.locator("main .note")).to_contain_text("modified")
-    assert served.queue["slots"].count("=16]") == HOSTS - 1
-    assert "[h7=" not in served.queue["slots"]
+    assert queue_of(served)["slots"].count("=16]") == HOSTS - 1
+    assert "[h7=" not in queue_of(served)["slots"]
 
     page.get_by_role("link", name="History").last.click()
     page.get_by_role("link", name="Undo…").first.click()
@@ -83,7 +66,7 @@ def test_a_queue_is_changed_for_forty_hosts_with_a_preview_and_the_change_is_und
     page.get_by_role("button", name="Undo this change").click()
     page.locator("dialog#confirm[open] button.danger").click()
     expect(page.get_by_role("link", name="Continue")).to_be_visible()
-    assert served.queue == before
+    assert queue_of(served) == before
 
 
 def test_a_cell_of_the_shown_matrix_leads_to_its_field(served: ServedCell, visits: Visits) -> None:
@@ -132,7 +115,7 @@ def test_a_form_marks_changes_filters_attributes_and_shows_faults_during_typing(
     limit.get_by_role("button", name="Unlimited").click()
     page.get_by_role("button", name="Save").click()
     expect(page.locator("main .note")).to_contain_text("modified")
-    changed = {name: served.queue[name] for name in ("slots", "rerun", "h_rt", "pe_list")}
+    changed = {name: queue_of(served)[name] for name in ("slots", "rerun", "h_rt", "pe_list")}
     assert changed == {"slots": "8", "rerun": "TRUE", "h_rt": "24:00:00", "pe_list": "make mpi"}
 
 
@@ -157,4 +140,4 @@ def test_queues_are_changed_together_without_scripts(served: ServedCell, visits:
     expect(page.locator("main")).to_contain_text("nights")
     page.get_by_role("button", name="Change 2").click()
     expect(page.get_by_role("link", name="Continue")).to_be_visible()
-    assert served.queue["calendar"] == "nights"
+    assert queue_of(served)["calendar"] == "nights"

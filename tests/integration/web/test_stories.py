@@ -16,64 +16,42 @@ from daemons.web.alarms.alarm_settings import AlarmSettings
 from daemons.web.alarms.book import AlarmBook
 from daemons.web.alarms.view import Thresholds
 from daemons.web.alarms.watch import AlarmWatch
-from daemons.web.app import build_app
+from daemons.web.shared import WEB
 from gridengine.protocols.delivery import Load, OutputTail
 from gridengine.protocols.gdi.requests import Caller
 from tests.accounting_lines import accounting_line
 from tests.harness import LOAD, Cell
 from tests.integration.web.browser import PHONE, WIDE, Visits, confirm, overhang, resize, serious_findings
-from tests.integration.web.serving import Serving
-from tests.unit.web.browsing import guard
-from tests.unit.web.followed import ALICE, ROOT, Followed, web_of
+from tests.integration.web.served_cell import ServedCell
+from tests.unit.web.followed import ALICE, ROOT
 
 DAY_S = 86_400.0
 
 
-class Played:
-    """A cell, its web server at `address`, and a pictures' directory. `do(step)`: change the cell between two requests."""
+def watch_alarms(app: web.Application) -> None:
+    """Evaluate the alarm rules while the server runs; a condition is an alarm at once."""
+    shared = app[WEB]
+    shared.alarms = AlarmBook(hold_s=0.0)
+    watch = AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0.0)))
 
-    def __init__(self, cell: Cell, directory: Path, caller: Caller) -> None:
-        self.cell, self.followed = cell, Followed(cell)
-        self._directory, self._caller = directory, caller
-        self._serving = Serving(self._make)
-        self.address = self._serving.start()
+    async def start(_: web.Application) -> None:
+        watch.start()
 
-    async def _make(self) -> web.Application:
-        shared, self.link = web_of(self.followed, self._directory)
-        shared.alarms = AlarmBook(hold_s=0.0)
-        self._watch = AlarmWatch(shared, AlarmSettings(Thresholds(host_away_s=0.0)))
-        app = build_app(shared, [guard(self._caller)])
+    async def stop(_: web.Application) -> None:
+        await watch.stop()
 
-        async def watch(_: web.Application) -> None:
-            self._watch.start()
-
-        async def end(_: web.Application) -> None:
-            await self._watch.stop()
-
-        app.on_startup.append(watch)
-        app.on_cleanup.append(end)
-        return app
-
-    def do(self, step: Callable[[Cell], object]) -> None:
-        def changed() -> None:
-            step(self.cell)
-            self.cell.master.flush()
-            self.followed.take()
-
-        self._serving.call(changed)
-
-    def stop(self) -> None:
-        self._serving.stop()
+    app.on_startup.append(start)
+    app.on_cleanup.append(stop)
 
 
 @pytest.fixture
-def play(visits: Visits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Cell, Caller], Played]]:
+def play(visits: Visits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Cell, Caller], ServedCell]]:
     """Starts the web server of a cell for one visitor; it ends after its pages."""
     monkeypatch.setattr("daemons.web.alarms.watch.ROUND_S", 0.2)
-    started: list[Played] = []
+    started: list[ServedCell] = []
 
-    def start(cell: Cell, caller: Caller) -> Played:
-        started.append(Played(cell, tmp_path, caller))
+    def start(cell: Cell, caller: Caller) -> ServedCell:
+        started.append(ServedCell(cell, tmp_path, caller, watch_alarms))
         return started[-1]
 
     yield start
@@ -110,7 +88,7 @@ def cell_with_six_faults(directory: Path) -> Cell:
 
 @pytest.mark.statement("GU-2", "GU-4", "GU-12")
 def test_an_administrator_finds_and_corrects_six_faults_from_the_overview(
-    visits: Visits, play: Callable[[Cell, Caller], Played], tmp_path: Path
+    visits: Visits, play: Callable[[Cell, Caller], ServedCell], tmp_path: Path
 ) -> None:
     played = play(cell_with_six_faults(tmp_path / "cell"), ROOT)
     page = visits.open(played.address)
@@ -143,7 +121,7 @@ def is_gone(page: Page, subject: str) -> None:
     expect(page.locator(".note").filter(has_text=subject)).to_have_count(0)
 
 
-def the_host_comes_back(page: Page, played: Played) -> None:
+def the_host_comes_back(page: Page, played: ServedCell) -> None:
     """Its daemon is started: the reservation has its host again, too."""
     show(page, "reservation 1", "Reservation 1")
     expect(page.locator("main")).to_contain_text("h3")
@@ -193,7 +171,7 @@ def the_limit_is_raised(page: Page) -> None:
 
 @pytest.mark.statement("GU-5", "GU-12", "SO-45")
 def test_a_user_submits_reads_the_output_and_resubmits_what_failed(
-    visits: Visits, play: Callable[[Cell, Caller], Played], tmp_path: Path
+    visits: Visits, play: Callable[[Cell, Caller], ServedCell], tmp_path: Path
 ) -> None:
     played = play(Cell(tmp_path / "cell"), ALICE)
     page = visits.open(played.address)
@@ -239,7 +217,7 @@ def last_month(day: int) -> float:
 
 @pytest.mark.statement("AC-1", "GU-12")
 def test_a_manager_reads_the_report_of_last_month(
-    visits: Visits, play: Callable[[Cell, Caller], Played], tmp_path: Path
+    visits: Visits, play: Callable[[Cell, Caller], ServedCell], tmp_path: Path
 ) -> None:
     """By project, with the month before beside it, as a file, and from a project to what failed."""
     (tmp_path / "accounting").write_bytes(b"".join([
