@@ -172,6 +172,13 @@ def test_a_clock_that_was_wrong_for_a_while_loses_little(path: Path, wrong: floa
     assert len(used(store, 360 * DAY, NOW + 32 * HOUR)) >= 5
 
 
+def test_samples_of_a_clock_that_was_ahead_for_long_make_way_for_present_ones(path: Path) -> None:
+    store = TrendStore(path)
+    keep(store, {NOW + 3650 * DAY + hour * HOUR: (99.0, 8.0) for hour in range(40)}, close=False)
+    keep(store, {NOW + hour * HOUR: (hour + 1.0, 8.0) for hour in range(3)})
+    assert used(TrendStore(path), DAY, NOW + 3 * HOUR) == {NOW: 1, NOW + HOUR: 2, NOW + 2 * HOUR: 3}
+
+
 def test_a_clock_set_back_within_the_hour_replaces_samples(path: Path) -> None:
     store = TrendStore(path)
     keep(store, {NOW: (1, 8), NOW + 5 * MINUTE: (2, 8), NOW + MINUTE: (3, 8), NOW + 1: (4, 8)})
