@@ -69,10 +69,10 @@ def fraction_class(value: float) -> str:
 def range_classes(values: Iterable[float], text: Callable[[float], str]) -> tuple[list[ValueClass], Callable[[float], str]]:
     """Classes of equal width from the lowest to the highest finite value, one of infinite values, and the function that finds
     the class of a value."""
-    found = list(values)
-    known = [value for value in found if math.isfinite(value)]
+    numbers = list(values)
+    known = [value for value in numbers if math.isfinite(value)]
     rest = [UNKNOWN_CLASS]
-    if any(map(math.isinf, found)):
+    if any(map(math.isinf, numbers)):
         rest.insert(0, ValueClass(_UNLIMITED, "infinity", "full"))
     low, width = (min(known), (max(known) - min(known)) / PARTS) if known else (0.0, 0.0)
     if not width:

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import Any
 
-import msgspec
 import pytest
 
-from daemons.forecast.answers import answer
-from daemons.forecast.run_times import RunTimes
-from daemons.qmaster.serve.requests import forecasting
-from gridengine.protocols.forecasting import ForecastQuestion
-from gridengine.protocols.gdi.requests import Answer
-from gridengine.state.parts import whole_state
 from tests.unit.web.browsing import Visitor, text_of
 from tests.unit.web.followed import Followed
 
 
 @pytest.fixture
-def waiting(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> int:
-    """A job that waits behind another job for the end of an array; forecasts are made in this process."""
-
-    async def ask(spool: str, question: bytes) -> Answer:
-        asked = msgspec.msgpack.decode(question, type=ForecastQuestion)
-        return Answer(data=answer(lambda: whole_state(asked.parts), RunTimes([]), asked.body, asked.now, UTC))
-
-    monkeypatch.setattr(forecasting, "ask_process", ask)
+def waiting(followed: Followed, forecasts_in_process: None) -> int:
+    """A job that waits behind another job for the end of an array."""
     cell = followed.cell
     cell.submit(name="full", tasks="1-12", hard=["h_rt=100"])
     cell.cycle()

@@ -227,7 +227,7 @@ def test_a_stream_of_what_is_no_page_is_refused(browse: Any, address: str) -> No
     assert browse(watch) == (200 if address == "//evil/jobs" else 404)
 
 
-def test_every_link_of_every_page_leads_somewhere(followed: Followed, browse: Any) -> None:
+def test_every_link_of_every_page_leads_somewhere(followed: Followed, browse: Any, forecasts_in_process: None) -> None:
     some_jobs(followed)
     followed.cell.master.lose_host("h3")
     followed.cell.master.flush()

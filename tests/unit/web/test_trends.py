@@ -97,9 +97,9 @@ def test_the_sampler_takes_no_sample_while_the_qmaster_is_away(followed: Followe
         sampler.start()
         for _ in range(50):
             await asyncio.sleep(0)
-        await asyncio.to_thread(int)  # the first look for an earlier chunk is in a thread
-        for _ in range(50):
-            await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            while connected and not (await shared.trends.read("cell", 86_400, shared.mirror.now)).times:
+                await asyncio.sleep(0.01)
         await sampler.stop()
         return len((await TrendStore(path).read("cell", 86_400, shared.mirror.now)).times)
 
