@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -55,25 +54,6 @@ def test_a_job_is_submitted_once_its_fault_is_fixed(web_cell: DemoCell, visits: 
     expect(page.locator("main")).to_contain_text("has been submitted")
     assert re.search(r" fromform +\S+ +hqw ", web_cell.must("qstat"))
     web_cell.must("qdel", "fromform")
-
-
-@pytest.mark.statement("GU-5", "GU-12")
-def test_a_job_of_the_short_form_runs_and_its_output_is_shown(web_cell: DemoCell, visits: Visits, tmp_path: Path) -> None:
-    script = tmp_path / "job.sh"
-    script.write_text("#$ -S /bin/sh -j y\necho from the short form\nsleep 600\n")
-    page = log_in(web_cell, visits)
-    go(page, "/submit")
-    page.get_by_label("Upload a file").set_input_files(script)
-    expect(page.get_by_label("Script")).to_have_value(script.read_text())
-    for label, value in (("Name", "short"), ("Time", "20 min"), ("Directory", str(tmp_path))):
-        page.get_by_label(label, exact=True).fill(value)
-    page.get_by_role("button", name="Check").click()
-    expect(page.locator("#outcome .note.ok").first).to_contain_text("Would start now, on all.q@")
-    expect(page.locator("#outcome pre")).to_contain_text("-l h_rt=00:20:00")
-    page.get_by_role("button", name="Submit", exact=True).click()
-    page.get_by_role("link", name="Job ").click()
-    expect(page.locator(".output pre")).to_contain_text("from the short form")
-    web_cell.must("qdel", "short")
 
 
 @pytest.mark.statement("GU-4")
