@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import FormData
 
+from daemons.web.pages import submitting
 from daemons.web.site_templates import DIRECTORY
 from tests.unit.web.browsing import Visitor, page, text_of
 from tests.unit.web.followed import BOB, Followed
@@ -85,6 +86,20 @@ def test_the_expected_start_is_shown_with_what_helps(followed: Followed, browse:
     followed.take()
     tone, text = verdict(browse(submitted({"command": "/bin/true", "check": "1"})))
     assert tone == "note warn" and "requested resources are in use" in text and "Expected start" in text
+
+
+def test_in_a_large_cell_the_outlook_is_computed_by_the_button_alone(
+    followed: Followed, browse: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def typing(visitor: Visitor) -> str:
+        form, headers = {"csrf": "token", "command": "true", "check": "1"}, {"HX-Request": "true", "HX-Target": "div#outcome"}
+        async with visitor.client.post("/submit", data=form, headers=headers) as response:
+            return await response.text()
+
+    assert "Would start now" in browse(typing)
+    monkeypatch.setattr(submitting, "MAX_INSTANCES_TYPED", 2)
+    assert "Would start now" not in browse(typing)
+    assert "Would start now" in verdict(browse(submitted({"command": "true", "check": "1"})))[1]
 
 
 def test_a_template_of_the_site_fills_the_script_in(followed: Followed, browse: Any, tmp_path: Path) -> None:
