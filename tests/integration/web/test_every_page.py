@@ -121,10 +121,11 @@ def test_the_number_of_a_job_leads_to_the_job(visits: Visits, address: str) -> N
 def test_the_verdict_of_a_check_is_in_view_and_no_good_news(visits: Visits, address: str) -> None:
     page = visits.open(address + "/submit")
     page.get_by_label("Command and arguments").fill("/bin/true")
+    page.get_by_text("All options", exact=True).click()
     page.locator("[name='-l']").fill("arch=nosuch")
     page.get_by_role("button", name="Check").click()
-    verdict = page.locator("#outcome .note.warn", has_text="no suitable queues")
-    expect(verdict).to_be_in_viewport()
+    expect(page.locator("#outcome .note.bad", has_text="Cannot run")).to_be_in_viewport()
+    expect(page.locator("#outcome .note.ok")).to_have_count(0)
 
 
 def test_an_alarm_is_acknowledged_and_the_badge_counts_down(visits: Visits, address: str) -> None:
