@@ -56,7 +56,7 @@ class Live:
 
     def __init__(self, pages: Sequence[Page], mirror: StateMirror) -> None:
         self._pages, self._mirror = pages, mirror
-        self._rendered: dict[tuple[str, str], tuple[tuple[int, int], float, str]] = {}
+        self._rendered: dict[tuple[str, str, int], tuple[tuple[int, int], float, str]] = {}
         self._cpu_budget = CpuBudget()
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
@@ -131,7 +131,7 @@ class Live:
 
     async def _render_main(self, page: Page, visit: Visit) -> tuple[str, bool]:
         """The page's `main`, rendered once for equal pages, and whether it shows the present state."""
-        key = (visit.here, visit.caller.user)
+        key = (visit.here, visit.caller.user, visit.shared.preferences.version)
         revision, begin = (self._mirror.state.revision, visit.shared.alarms.version), time.monotonic()
         known = self._rendered.get(key)
         if known is not None and begin - known[1] < PAUSE_S:

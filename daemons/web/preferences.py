@@ -99,10 +99,11 @@ class UserPreferences(Struct, frozen=True):
 
 
 class PreferenceStore:
-    """The preferences of all users. `directory`: of the files, None to keep them in memory only."""
+    """The preferences of all users. `directory`: of the files, None to keep them in memory only. `version`: number of changes."""
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
+        self.version = 0
         self._lock = asyncio.Lock()
         self._cached: OrderedDict[int, UserPreferences] = OrderedDict()
 
@@ -123,6 +124,7 @@ class PreferenceStore:
                 except OSError as error:
                     raise PreferenceError(f"the web server cannot save it: {error.strerror}") from error
             self._cache(caller.uid, changed)
+            self.version += 1
 
     def _cache(self, uid: int, kept: UserPreferences) -> None:
         self._cached[uid] = kept

@@ -218,6 +218,21 @@ def test_a_page_opened_behind_a_change_shows_it_without_another(
     assert "fresh" in browse(watch)
 
 
+def test_a_page_opened_behind_a_change_of_saved_views_has_the_new_ones(followed: Followed, browse: Any) -> None:
+    async def watch(visitor: Visitor) -> list[bool]:
+        found = []
+        for path in ("views", "views/delete", ""):
+            stream = visitor.events("/jobs")
+            _, shown = await anext(stream)
+            found.append("Nightly" in shown)
+            await stream.aclose()  # type: ignore[attr-defined]
+            if path:
+                await visitor.send(f"/preferences/{path}", {"csrf": "token", "name": "Nightly", "address": "/jobs"})
+        return found
+
+    assert browse(watch) == [False, True, False]
+
+
 @pytest.mark.parametrize("address", ["", "/nothing", "//evil/jobs", "/metrics", "/static/style.css"])
 def test_a_stream_of_what_is_no_page_is_refused(browse: Any, address: str) -> None:
     async def watch(visitor: Visitor) -> int:
