@@ -139,6 +139,9 @@ def _task_lines(job: "Detail", binding: bool) -> "Iterator[str]":
     for task in running:
         if task.get("memory"):
             yield f"{'memory':<10}{task['id']:>5}:{'':12}{task['memory']}\n"
+    for task in running:
+        if maps := [f"{resource}={host}=({' '.join(units)})" for host, resource, units in task.get("units", ())]:
+            yield f"{'resource map':<13}{task['id']:>2}:{'':12}{', '.join(maps)}\n"
     for task in job["tasks"]:
         if reason := task["error"] or task["mishap"]:
             yield f"error reason {task['id']:>10}:      {reason}\n"

@@ -69,6 +69,7 @@ def _task(task: "Fields") -> "Fields":
         "restarts": task["restarts"],
         "binding": task["binding"] or None,
         "memory": task["memory"] or None,
+        "units": [{"host": host, "name": name, "units": units} for host, name, units in task.get("units", ())],
         "usage": dict(zip(_USAGE, task["usage"], strict=True)) if task["usage"] else None,
     }
 

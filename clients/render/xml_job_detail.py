@@ -18,8 +18,10 @@ _MAIL_FLAGS = {"a": 0x40000, "b": 0x80000, "e": 0x100000, "s": 0x400000}
 _CHECKPOINT_FLAGS = {"m": 1, "s": 2, "x": 4, "n": 8, "r": 16}
 _TYPE_FLAGS = {"now": 0x01, "qsh": 0x02, "qlogin": 0x04, "qrsh": 0x08, "qrlogin": 0x10}
 _TYPE_FLAGS |= {"binary": 0x40, "array": 0x80, "no_shell": 0x100}
-_VALUE_TYPES = {name: number for number, name in enumerate("INT STRING TIME MEMORY BOOL CSTRING HOST DOUBLE RESTRING".split(), 1)}
-_CONSUMABLE = {"NO": 0, "YES": 1, "JOB": 2}
+_VALUE_TYPES = {
+    name: number for number, name in enumerate("INT STRING TIME MEMORY BOOL CSTRING HOST DOUBLE RESTRING RSMAP".split(), 1)
+}
+_CONSUMABLE = {"NO": 0, "YES": 1, "JOB": 2, "HOST": 3}
 _TASK_STATUS = {"running": 128, "transferring": 64}
 _BINDING_TYPES = {"pe": 1, "env": 2, "set": 3}
 _NOTE_NUMBERS = {
@@ -143,7 +145,8 @@ def _number(kind: str, text: str) -> str:
     """The amount that a request means in base units (s, bytes), 0 for texts."""
     from gridengine.values.units import parse_bool, parse_memory, parse_quantity, parse_time
 
-    parsers = {"TIME": parse_time, "MEMORY": parse_memory, "BOOL": parse_bool, "INT": parse_quantity, "DOUBLE": parse_quantity}
+    parsers = {"TIME": parse_time, "MEMORY": parse_memory, "BOOL": parse_bool}
+    parsers |= dict.fromkeys(("INT", "DOUBLE", "RSMAP"), parse_quantity)
     if kind not in parsers:
         return "0.000000"
     top, _, bottom = text.partition("/")
@@ -214,6 +217,11 @@ def _task(job: "Detail", task: "Detail") -> "Iterator[str]":
             used.insert(0, (f"binding_inuse!{task['binding']}", 0.0))
         rows = [[("UA_name", name), ("UA_value", f"{value:f}")] for name, value in used]
         yield from _list("JAT_scaled_usage_list", "scaled", rows, inner)
+    granted = [
+        [("GRU_host", host), ("GRU_name", name), ("GRU_value", " ".join(units))] for host, name, units in task.get("units", ())
+    ]
+    if granted:
+        yield from _list("JAT_granted_resources_list", "grl", granted, inner)
     yield element("JAT_start_time", int(task["start_time"]) if task["status"] != "pending" else 0, inner)
     yield element("JAT_ntix", f"{(job['priorities'] or (0.0,) * 4)[3]:f}", inner)
     yield f"{_IN}  </ulong_sublist>\n"

@@ -23,6 +23,8 @@ _INTERACTIVE = {"qrsh": "QRSH", "qrlogin": "QRLOGIN", "qlogin": "QLOGIN", "qsh":
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
 #: Variables of the user with this prefix are passed to methods of other users, too; no program interprets such a name.
 METHOD_PREFIX = "SGE_METHOD_"
+#: SGE_HGR_gpu="0 1": the units of the resource `gpu` that a task has on its host
+UNITS_PREFIX = "SGE_HGR_"
 _OWNERS_DIRECTORIES = ("TMPDIR", "TMP")
 
 
@@ -75,12 +77,13 @@ def job_environment(
     if library_path:
         result[_LIBRARY_PATH] = library_path
     exported = start.environment | (start.slave.environment if start.slave is not None else {})
-    result |= exported
+    result |= {name: value for name, value in exported.items() if not name.startswith(UNITS_PREFIX)}  # those of another job
     default_path = f"{site.binary_path}:{DEFAULT_PATH}" if site.binary_path else DEFAULT_PATH
     result["PATH"] = f"{paths.tmpdir}:{slurm_path(start, site.binary_path)}{exported.get('PATH') or default_path}"
     result |= _owner_variables(account, paths) | _submission_variables(start) | _site_variables(site, paths)
     result |= slurm_environment(start, site)
-    return result | _job_variables(start, paths) | _array_variables(start) | _pe_variables(start, configuration, paths)
+    result |= _job_variables(start, paths) | _array_variables(start) | _pe_variables(start, configuration, paths)
+    return result | _unit_variables(start)
 
 
 def method_environment(
@@ -96,6 +99,7 @@ def method_environment(
     result = {"TZ": site.inherited["TZ"]} if "TZ" in site.inherited else {}
     result |= chosen | _submission_variables(start) | _site_variables(site, paths)
     result |= _job_variables(start, paths) | _array_variables(start) | _pe_variables(start, configuration, paths)
+    result |= _unit_variables(start)
     return {name: value for name, value in result.items() if name not in _OWNERS_DIRECTORIES}
 
 
@@ -177,6 +181,11 @@ def _array_variables(start: Start) -> dict[str, str]:
         return dict.fromkeys(names, "undefined")
     first, last, step = start.job.task_range or (array.first, array.last, array.step)
     return dict(zip(names, map(str, (start.key.task, first, last, step)), strict=True))
+
+
+def _unit_variables(start: Start) -> dict[str, str]:
+    """The named units of the task on this host (adr/0320): as in the descendants of Grid Engine, a name for each share."""
+    return {f"{UNITS_PREFIX}{resource}": " ".join(units) for resource, units in start.units.items()}
 
 
 def _pe_variables(start: Start, configuration: HostConfiguration, paths: TaskPaths) -> dict[str, str]:

@@ -21,7 +21,7 @@ from gridengine.protocols.delivery import Start
 from gridengine.protocols.task_file import Checkpointing, Confines, Methods, Program, Rules, StreamPaths, TaskConfig
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import LIMITS
-from gridengine.values.gpus import VARIABLES
+from gridengine.values.gpus import GPUS, VARIABLES, device_list
 from gridengine.values.units import INFINITY
 
 _NOTHING_ASSIGNED = AssignedResources()
@@ -45,6 +45,7 @@ def task_config(
     if site.process_share is not None and "s_maxproc" not in bounds:
         bounds.setdefault("h_maxproc", site.process_share)
     slots = sum(grant.slots for grant in start.granted if grant.host == site.host)
+    devices = _device_variables(start, assigned)
     config = TaskConfig(
         job_id=job.id,
         task_id=start.key.task,
@@ -60,8 +61,8 @@ def task_config(
         cell=site.cell,
         root=site.root,
         cwd=cwd,
-        environment=job_environment(start, site, configuration, account, paths) | _device_variables(assigned),
-        method_environment=method_environment(start, site, configuration, paths) | _device_variables(assigned),
+        environment=job_environment(start, site, configuration, account, paths) | devices,
+        method_environment=method_environment(start, site, configuration, paths) | devices,
         tmpdir=paths.tmpdir,
         limits=bounds,
         per_job_limits=list(start.per_job_limits),
@@ -256,10 +257,11 @@ def _confines(
     )
 
 
-def _device_variables(assigned: AssignedResources) -> dict[str, str]:
+def _device_variables(start: Start, assigned: AssignedResources) -> dict[str, str]:
     """Variables with the devices that are assigned to the task. Source: sge_submit(1) -binding, all three kinds; adr/0168."""
+    gpus = device_list(start.units.get(GPUS, ())) or ",".join(map(str, assigned.gpus))
     cores = {"SGE_BINDING": " ".join(map(str, assigned.processors))} if assigned.processors else {}
-    return cores | (dict.fromkeys(VARIABLES, ",".join(map(str, assigned.gpus))) if assigned.gpus else {})
+    return cores | (dict.fromkeys(VARIABLES, gpus) if gpus else {})
 
 
 def _variables(start: Start, site: HostSite, paths: TaskPaths, files: StandardFiles) -> dict[str, str]:

@@ -19,6 +19,7 @@ from gridengine.placement.placement_request import CategoryKey, Request, categor
 from gridengine.placement.quotas import bookings_of
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.unit_choice import UnitChooser
 from gridengine.protocols.orders import JobFault, Orders, StartOrder
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant, Job
@@ -71,12 +72,15 @@ def _starts(
             if not _may_start(state, job, order, newly_reserved) or not remaining.take(job, order):
                 continue
             held = remaining.charges(job)
+            units = remaining.units.choose(order.granted, held)
         except Exception as error:  # noqa: BLE001 - one order must not void all others
             faults.append(JobFault.of(job, error))
             continue
+        if units is None:
+            continue
         grants = list(order.granted)
         given.add((job.id, order.task_id))
-        events.append(TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, held))
+        events.append(TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, held, units))
     return events, faults
 
 
@@ -105,7 +109,8 @@ def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:
 
 
 class _RemainingCapacity:
-    """The remaining capacity for a batch of orders: slots, consumables and PE slots, of the cluster or inside a reservation.
+    """The remaining capacity for a batch of orders: slots, consumables and PE slots, of the cluster or inside a reservation;
+    `units`: of resource maps.
 
     An accepted order is charged before the next is checked, so nothing is ever overbooked (CX-46, PE-2).
     """
@@ -113,6 +118,7 @@ class _RemainingCapacity:
     def __init__(self, state: State, now: float) -> None:
         self._state = state
         self._config_snapshot = PlacementConfig.of(state)
+        self.units = UnitChooser(state)
         self._ledger = Ledger(state, timeline=Timeline(state, now) if state.reservations else None)
         self._reserved: dict[int, PlacementConfig] = {}
         self._requests: dict[tuple[int, CategoryKey], Request] = {}

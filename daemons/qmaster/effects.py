@@ -24,6 +24,7 @@ from gridengine.state.machines.host import AttemptsForgotten
 from gridengine.state.machines.slave import SlaveCommandApplied
 from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
+from gridengine.state.units_in_use import units_on
 from gridengine.usage.failed import LOST
 from gridengine.values.gpus import GPUS
 from gridengine.values.instance_name import host_of
@@ -129,6 +130,7 @@ def make_start(state: State, job: Job, task: Task, payload: Payload, instance: s
         processors=_processors(state, task),
         per_job_limits=[name for name in LIMITS if state.per_job(name)],
         gpus=_gpus(state, task, host_of(instance)),
+        units=units_on(task.units, host_of(instance)),
     )
 
 
@@ -147,7 +149,9 @@ def _processors(state: State, task: Task) -> dict[str, str]:
 
 
 def _gpus(state: State, task: Task, host: str) -> int:
-    """Number of GPUs of a host that are booked for the task."""
+    """Number of GPUs of a host that are booked for the task, 0 if they have names: then the units say which."""
+    if GPUS in units_on(task.units, host):
+        return 0
     holder = host_holder(host)
     return round(sum(amounts.get(GPUS, 0.0) for booking_holder, amounts in state.bookings_of(task) if booking_holder == holder))
 

@@ -11,9 +11,10 @@ from gridengine.config.attribute_types import AttributeType, TypedCheck, choice,
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.lists import is_none
+from gridengine.syntax.resource_map import PER_HOST, RSMAP, amount_text, parse_map
 from gridengine.values.units import INFINITY, parse_bool, parse_double, parse_memory, parse_quantity, parse_time
 
-NUMERIC_TYPES = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
+NUMERIC_TYPES = frozenset(("INT", "DOUBLE", "TIME", "MEMORY", RSMAP))
 STRING_TYPES = frozenset(("STRING", "CSTRING", "RESTRING", "HOST"))
 #: types that a built-in attribute may be changed between (CX-14)
 _INTERCHANGEABLE = frozenset(("STRING", "CSTRING", "RESTRING"))
@@ -57,7 +58,7 @@ def value_of(kind_of_value: str, text: str) -> float | str:
     """The value of a text by the type of its complex.
 
     A number for numeric types (TIME in s, MEMORY in bytes) and BOOL (1 or 0), else the text itself.
-    INT and DOUBLE may be negative. Raises InvalidValueError. Source: CX-4.
+    INT and DOUBLE may be negative. The value of a resource map is its amount. Raises InvalidValueError. Source: CX-4.
     """
     if kind_of_value == "INT":
         return _whole(text)
@@ -69,6 +70,9 @@ def value_of(kind_of_value: str, text: str) -> float | str:
         return parse_memory(text)
     if kind_of_value == "BOOL":
         return 1.0 if parse_bool(text) else 0.0
+    if kind_of_value == RSMAP:
+        parse_map(text)
+        return float(amount_text(text))
     return text
 
 
@@ -81,17 +85,19 @@ class Complex(ConfigObject):
     shortcut: Annotated[str, AttributeType(object_name)]
     type: Annotated[
         str,
-        AttributeType(choice("INT", "STRING", "TIME", "MEMORY", "BOOL", "CSTRING", "HOST", "DOUBLE", "RESTRING")),
+        AttributeType(choice("INT", "STRING", "TIME", "MEMORY", "BOOL", "CSTRING", "HOST", "DOUBLE", "RESTRING", RSMAP)),
     ] = "INT"
     relop: Annotated[str, AttributeType(choice(*_RELOPS))] = "=="
     requestable: Annotated[str, _abbreviated(y="YES", yes="YES", n="NO", no="NO", f="FORCED", forced="FORCED")] = "YES"
-    consumable: Annotated[str, _abbreviated(y="YES", yes="YES", n="NO", no="NO", j="JOB", job="JOB")] = "NO"
+    consumable: Annotated[
+        str, _abbreviated(y="YES", yes="YES", n="NO", no="NO", j="JOB", job="JOB", h=PER_HOST, host=PER_HOST)
+    ] = "NO"
     default: Annotated[str, AttributeType(given)] = "0"
     urgency: Annotated[str, AttributeType(_urgency)] = "0"
 
     @property
     def is_consumable(self) -> bool:
-        """Whether its use is accounted: YES or JOB."""
+        """Whether its use is accounted: YES, JOB or HOST."""
         return self.consumable != "NO"
 
     @classmethod
@@ -122,6 +128,10 @@ class Complex(ConfigObject):
             raise self._refuse("relop", f"the type BOOL can only have ==, or EXCL as a consumable, not {self.relop}")
 
     def _check_consumable(self) -> None:
+        if self.type == RSMAP and not self.is_consumable:
+            raise self._refuse("consumable", f"the type {RSMAP} is always consumed: YES, JOB or HOST")
+        if self.consumable == PER_HOST and self.type != RSMAP:
+            raise self._refuse("consumable", f"{PER_HOST} is for the type {RSMAP} only")
         if not self.is_consumable:
             return
         if self.type in STRING_TYPES:
@@ -134,6 +144,8 @@ class Complex(ConfigObject):
             if not is_none(self.default):
                 raise self._refuse("default", f"must be NONE for the type {self.type}, not {self.default}")
             return
+        if self.type == RSMAP and "(" in self.default:
+            raise self._refuse("default", f"must be an amount, not a list of units: {self.default}")
         try:
             value = value_of(self.type, "0" if is_none(self.default) else self.default)
         except InvalidValueError as fault:

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, task_limit_reached, user_limit
 from gridengine.placement.reasons import Reason
 from gridengine.placement.reserved import reservation_waits
+from gridengine.placement.unit_occupants import reason_text
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import Hold, Job
 from gridengine.state.state import State
@@ -126,7 +127,7 @@ def causes_of_instances(state: State, reasons: Iterable[Reason], reported: set[s
     hosts = list(dict.fromkeys(host_of(reason.place) for reason in away))
     last_reports = [_last_report(state, host, zone) for host in hosts[:EXAMPLES]]
     silent = [Cause("away", _TEXTS["away"], last_reports, len(hosts))] if away else []
-    return silent + [group_reasons(kind, _TEXTS[kind], found) for kind, found in kinds.items()]
+    return silent + [group_reasons(state, kind, _TEXTS[kind], found) for kind, found in kinds.items()]
 
 
 def _last_report(state: State, name: str, zone: tzinfo) -> str:
@@ -149,10 +150,10 @@ def _kind(reason: Reason, reported: set[str]) -> str:
     return "queue" if code in _QUEUE_STATES else "busy"
 
 
-def group_reasons(kind: str, text: str, reasons: list[Reason]) -> Cause:
+def group_reasons(state: State, kind: str, text: str, reasons: list[Reason]) -> Cause:
     """Make one cause of many reasons: a reason of each code first, so a thousand hosts with one code do not hide another code."""
     first: dict[str, Reason] = {}
     for reason in reasons:
         first.setdefault(reason.code, reason)
     shown = [*first.values(), *(reason for reason in reasons if reason not in first.values())]
-    return Cause(kind, text, [reason.detailed_text for reason in shown[:EXAMPLES]], len(reasons))
+    return Cause(kind, text, [reason_text(state, reason) for reason in shown[:EXAMPLES]], len(reasons))

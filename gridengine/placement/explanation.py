@@ -61,7 +61,7 @@ def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC, asker: A
 def _never(state: State, why_never: list[Reason]) -> Cause:
     if not state.instances:
         return Cause("never", "no queue of this cell has a host")
-    return group_reasons("never", "no place in the cluster can ever run it as it is requested", why_never)
+    return group_reasons(state, "never", "no place in the cluster can ever run it as it is requested", why_never)
 
 
 def _current_causes(

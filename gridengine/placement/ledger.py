@@ -12,7 +12,7 @@ from copy import copy
 
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.use import BookedUse, Use, UseWithGrants, UseWithReservations
-from gridengine.placement.values import Value, reported_value, whole
+from gridengine.placement.values import WHOLE_TYPES, Value, reported_value, whole
 from gridengine.state.bookings import Booking, Bookings
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.state import State
@@ -99,7 +99,7 @@ class Ledger:
         config = self.state.exec_hosts.get(host)
         if config is not None and entry.name in config.load_scaling:
             value, source = value * float(config.load_scaling[entry.name]), "L"
-            if entry.type == "INT":
+            if entry.type in WHOLE_TYPES:
                 value = whole(value)
         jobs = self.corrections.get(host, 0.0)
         if jobs and entry.name in self.adjustments:

@@ -134,8 +134,8 @@ def free_slots(
         if ledger.of(holder, what) + ledger.reserved_ahead(holder, what, request.duration) > 0:
             return 0, name
     for name in capacity.consumables:
-        amount, once = (1.0, False) if name == "slots" else request.consumed.get(name, (0.0, False))
-        if (not amount and name not in request.names) or (once and not master):
+        amount, once = (1.0, "") if name == "slots" else request.consumed.get(name, (0.0, ""))
+        if (not amount and name not in request.names) or (once == "JOB" and not master):
             continue
         fitting = slots_in(_free_amount(ledger, request, capacity, holder, name), amount, once)
         if fitting < slots:

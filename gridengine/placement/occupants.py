@@ -82,13 +82,14 @@ def _held(state: State, other: Job, task: Task, lacking: dict[Holder, set[str]])
     amounts: dict[str, float] = {}
     for (name, _), amount in sums.items():  # a slot of an instance is also one of its host
         amounts[name] = max(amounts.get(name, 0.0), amount)
-    return ", ".join(_amount(state, name, amounts[name]) for name in sorted(amounts))
+    return ", ".join(_amount(state, task, name, amounts[name]) for name in sorted(amounts))
 
 
-def _amount(state: State, name: str, amount: float) -> str:
+def _amount(state: State, task: Task, name: str, amount: float) -> str:
     if name == "slots":
         return "1 slot" if amount == 1 else f"{amount:g} slots"
-    return f"{name}={format_value(state.complexes[name].type, amount)}"
+    units = " ".join(unit for grant in task.units if grant.resource == name for unit in grant.units)
+    return f"{name}={format_value(state.complexes[name].type, amount)}" + (f"({units})" if units else "")
 
 
 def _task_label(job: Job, task: Task) -> str:

@@ -15,15 +15,18 @@ from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
 from gridengine.placement.parallel import SlotRanges, matching_pes
 from gridengine.placement.timeline import run_time
 from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
+from gridengine.state.bookings import Once
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import format_requests
+from gridengine.syntax.resource_map import RSMAP
 from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
 from gridengine.values.ranges import parse_slot_ranges
 
 CategoryKey = tuple[object, ...]
+_EXCLUSIVE_AMOUNT: tuple[float, Once] = (1.0, "")
 
 
 class Demand:
@@ -82,11 +85,11 @@ class Request:
     hosts: tuple[Demand, ...]
     #: names of the hard requests, `hostname` among them
     names: frozenset[str]
-    consumed: dict[str, tuple[float, bool]]
-    """Name -> (amount, booked once a job), without slots."""
+    consumed: dict[str, tuple[float, Once]]
+    """Name -> (amount, how often it is booked), without slots."""
     exclusive: frozenset[str]
     """Names of requested EXCL attributes."""
-    charged: dict[str, tuple[float, bool]]
+    charged: dict[str, tuple[float, Once]]
     """`consumed` and `exclusive` together."""
     hard_queues: QueueExpressions | None
     soft_queues: tuple[QueueExpressions, ...]
@@ -131,7 +134,7 @@ class Request:
             names=names,
             consumed=consumed,
             exclusive=exclusive,
-            charged={**consumed, **dict.fromkeys(exclusive, (1.0, False))},
+            charged={**consumed, **dict.fromkeys(exclusive, _EXCLUSIVE_AMOUNT)},
             hard_queues=_queues(job.hard_queues),
             soft_queues=tuple(QueueExpressions.parse(text) for text in job.soft_queues),
             master_queues=_queues(job.master_queues),
@@ -155,19 +158,19 @@ class Request:
         exact = replace(self, slot_ranges=((slots, slots),))
         if master:
             return exact
-        per_slot = {name: amount for name, amount in self.consumed.items() if not amount[1]}
+        per_slot = {name: amount for name, amount in self.consumed.items() if amount[1] != "JOB"}
         return replace(exact, master_queues=None, consumed=per_slot)
 
 
 def _consumed(
     config_snapshot: PlacementConfig, demands: list[Demand], names: frozenset[str], exclusive: frozenset[str]
-) -> dict[str, tuple[float, bool]]:
+) -> dict[str, tuple[float, Once]]:
     """Amounts of consumables, the defaults for consumables without a request (CX-40)."""
     entries, defaults = config_snapshot.entries, config_snapshot.defaults
-    found = {name: (amount, entries[name].per_job) for name, amount in defaults.items() if name not in names}
+    found = {name: (amount, entries[name].once) for name, amount in defaults.items() if name not in names}
     for demand in demands:
         if demand.entry.is_consumable and demand.name not in ("slots", *exclusive) and demand.amount:
-            found[demand.name] = (demand.amount, demand.entry.per_job)
+            found[demand.name] = (demand.amount, demand.entry.once)
     return found
 
 
@@ -215,6 +218,8 @@ def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:
         return f'the resource "{entry.name}" is consumable: {value} is negative'
     if math.isinf(demand.amount) and (entry.is_consumable or entry.type == "INT"):
         return f'the value for the resource "{entry.name}" is wrong: there is never as much as {value}'
+    if entry.type == RSMAP and not value.isdecimal():
+        return f'the value for the resource "{entry.name}" is wrong: "{value}" is not a number of units'
     if entry.type == "INT" and "/" not in value and demand.amount != int(demand.amount):
         return f'the value for the resource "{entry.name}" is wrong: "{value}" is not an integer'
     return ""

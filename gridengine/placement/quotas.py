@@ -152,8 +152,8 @@ class Claim:
                 if any(not demand.accepts(limit_value(config_snapshot, ledger, bucket, entry, text)) for demand in demands):
                     return 0, name
                 continue
-            amount, once = (1.0, False) if name == "slots" else request.charged.get(name, (0.0, False))
-            if not amount or (once and not master):
+            amount, once = (1.0, "") if name == "slots" else request.charged.get(name, (0.0, ""))
+            if not amount or (once == "JOB" and not master):
                 continue
             left = float(limit_value(config_snapshot, ledger, bucket, entry, text))
             left -= ledger.of(bucket, name) + ledger.reserved_ahead(bucket, name, request.duration)

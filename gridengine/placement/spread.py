@@ -216,7 +216,7 @@ class _HostCapacities:
         self.candidates, self.pe = candidates, pe
         claim = claim_of(config_snapshot, request, pe)
         self.claim = claim if claim is not None and claim.has_instance_rules else None
-        self.master_matters = request.master_queues is not None or any(once for _, once in request.consumed.values())
+        self.master_matters = request.master_queues is not None or any(once == "JOB" for _, once in request.consumed.values())
         self._known: dict[str, HostCapacity] = {}
 
     def all(self) -> Iterator[HostCapacity]:

@@ -13,7 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gridengine.errors import InvalidValueError
+from gridengine.state.bookings import Once
 from gridengine.state.configured.objects import ComplexEntry
+from gridengine.syntax.resource_map import RSMAP, amount_text
 from gridengine.values.ranges import MAX_SLOTS
 from gridengine.values.units import (
     format_double,
@@ -26,12 +28,13 @@ from gridengine.values.units import (
 )
 
 Value = float | str
-"""Numbers for INT DOUBLE TIME (s) MEMORY (bytes) BOOL (0 or 1); text for STRING CSTRING RESTRING HOST."""
+"""Numbers for INT RSMAP DOUBLE TIME (s) MEMORY (bytes) BOOL (0 or 1); text for STRING CSTRING RESTRING HOST."""
 
 ROUNDING = 1e-9
 """Amounts are sums of decimal fractions: three times 0.1 must fit into 0.3."""
 
 STRING_TYPES = frozenset(("STRING", "CSTRING", "RESTRING", "HOST"))
+WHOLE_TYPES = frozenset(("INT", RSMAP))
 CASELESS_TYPES = frozenset(("CSTRING", "HOST"))
 
 RELATIONS: dict[str, Callable[[float, float], bool]] = {
@@ -58,7 +61,7 @@ def typed_value(kind: str, text: str) -> Value:
         return float(parse_memory(text))
     if kind == "BOOL":
         return 1.0 if parse_bool(text or "TRUE") else 0.0
-    return parse_quantity(text)
+    return parse_quantity(amount_text(text) if kind == RSMAP else text)
 
 
 def requested_amount(entry: ComplexEntry, text: str) -> float:
@@ -96,7 +99,7 @@ def reported_value(kind: str, text: str) -> Value | None:
         value = typed_value(kind, text)
     except InvalidValueError:
         return None
-    return whole(float(value)) if kind == "INT" else value
+    return whole(float(value)) if kind in WHOLE_TYPES else value
 
 
 def stricter(relop: str, first: float, second: float) -> bool:
@@ -117,7 +120,7 @@ def format_value(kind: str, value: Value, whole: bool = True) -> str:
         return format_memory(value)
     if kind == "TIME":
         return f"-{format_time(-value)}" if value < 0 else format_time(value)
-    if kind == "INT" and whole and float(value).is_integer():
+    if kind in WHOLE_TYPES and whole and float(value).is_integer():
         return str(int(value))
     return format_double(value)
 
@@ -141,7 +144,7 @@ class Offer(NamedTuple):
         return f"{self.codes}:{self.entry.name}={format_value(self.entry.type, self.value, whole)}"
 
 
-def slots_in(left: float, amount: float, once: bool) -> int:
+def slots_in(left: float, amount: float, once: Once) -> int:
     """Return the number of slots that fit into the free amount of a consumable, of which each slot takes `amount`, or all
     slots together if `once`.
 

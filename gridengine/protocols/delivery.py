@@ -67,6 +67,8 @@ class Start(Struct, tag="start", omit_defaults=True):
     per_job_limits: list[str] = field(default_factory=list)
     #: number of GPUs of the task on the host, its slave tasks included
     gpus: int = 0
+    #: resource -> named units of the task on the host (adr/0320)
+    units: dict[str, list[str]] = field(default_factory=dict)
 
 
 class Signal(Struct, tag="signal", omit_defaults=True):
@@ -195,8 +197,8 @@ class Checkpointed(Struct, tag="checkpointed"):
 class Origin(Struct, omit_defaults=True):
     """Job and dispatch of a task on a host, from its start instruction: by these a master recognises or adopts the task.
 
-    `submit_time`: of its job, as it was first; `time`: of its dispatch; `granted`: its grants. `owner` "": not known (a start by
-    an earlier version).
+    `submit_time`: of its job, as it was first; `time`: of its dispatch; `granted`: its grants; `units`: as in `Start`.
+    `owner` "": not known (a start by an earlier version).
     """
 
     owner: str = ""
@@ -204,10 +206,11 @@ class Origin(Struct, omit_defaults=True):
     time: float = 0.0
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
+    units: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, start: Start) -> Origin:
-        return cls(start.job.owner, start.job.submitted, start.time, start.granted, start.pe_name)
+        return cls(start.job.owner, start.job.submitted, start.time, start.granted, start.pe_name, start.units)
 
 
 class Inventory(Struct, tag="inventory", omit_defaults=True):

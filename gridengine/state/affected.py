@@ -250,6 +250,14 @@ def _abandoned(affected: Affected, state: State, event: host.OrphansAbandoned) -
     affected.to_notify.add(event.host)
 
 
+def _attempts_forgotten(affected: Affected, state: State, event: host.AttemptsForgotten) -> None:
+    """Units that these attempts held may be free now."""
+    concerned = state.hosts.get(event.host)
+    if concerned is not None and concerned.held_units:
+        affected.instances.update(name for name, each in state.instances.items() if each.host == event.host)
+        affected.released = True
+
+
 def _drain(affected: Affected, state: State, event: host.HostDrained | host.HostDrainEnded) -> None:
     affected.instances.update(name for name, each in state.instances.items() if each.host == event.host)
 
@@ -319,7 +327,7 @@ ROWS: dict[type[Event], Row] = {
     host.ClockStepped: Row(_nothing),
     host.OrphansFound: Row(_nothing),
     host.OrphansAbandoned: Row(_abandoned),
-    host.AttemptsForgotten: Row(_nothing),
+    host.AttemptsForgotten: Row(_attempts_forgotten),
     host.HostDrained: Row(_drain, may_start_jobs=False),
     host.HostDrainEnded: Row(_drain),
     reservation.ReservationGranted: Row(_nothing),

@@ -13,6 +13,8 @@ from gridengine.state.events import AnyEvent
 from gridengine.state.instances import rebuild_instances
 from gridengine.state.machines import configuration, host, instance, job, reservation, slave, task, usage
 from gridengine.state.machines.event import Event, InvalidTransitionError, StateOf
+from gridengine.state.machines.held_units import index_held
+from gridengine.state.machines.placed import place
 from gridengine.state.state import State
 
 MACHINES = (configuration, job, task, slave, instance, host, reservation, usage)
@@ -46,7 +48,8 @@ def load_state(state: State) -> State:
         job.index_job(state, each)
         for item in each.tasks.values():
             if item.granted:
-                task.place(state, each, item)
+                place(state, each, item)
+    index_held(state)
     # last, because an orphaned instance stays as long as it is in use
     rebuild_instances(state)
     state.quotas.rebuild()

@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from gridengine.state.jobs import Grant
+from gridengine.syntax.resource_map import PER_HOST
 from gridengine.values.instance_name import host_of
 
 GLOBAL = "global"
@@ -39,8 +40,10 @@ class Holder(Struct, frozen=True, cache_hash=True):
 
 CLUSTER = Holder("cluster", GLOBAL)
 
-Amounts = Mapping[str, tuple[float, bool]]
-"""Consumable -> (amount, whether once for the job instead of for each slot), without slots."""
+Once = Literal["", "JOB", "HOST"]
+"""A task is charged with an amount for each of its slots (""), once, or once on each of its hosts."""
+Amounts = Mapping[str, tuple[float, Once]]
+"""Consumable -> (amount, how often), without slots."""
 Booking = tuple[Holder, Mapping[str, float]]
 """(holder, consumable -> amount), including slots."""
 
@@ -72,9 +75,10 @@ def bookings_of(
     """All bookings of grants. `holders(instance)`: the holders to book.
 
     `slots` is booked like any per-slot consumable (CX-37); a PE has no other. A per-job consumable (JOB) is booked once,
-    in the instance of the master task (CX-38).
+    in the instance of the master task (CX-38); an amount of each host (HOST) in its first instance there.
     """
     total = 0
+    hosts: set[str] = set()
     for position, grant in enumerate(granted):
         slots = grant.slots
         total += slots
@@ -82,8 +86,9 @@ def bookings_of(
         for name, (amount, once) in amounts.items():
             if not once:
                 taken[name] = amount * slots
-            elif not position:
+            elif not position or (once == PER_HOST and grant.host not in hosts):
                 taken[name] = amount
+        hosts.add(grant.host)
         for holder in holders(grant.instance):
             yield holder, taken
     if pe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from gridengine.state.jobs import GrantedUnits
 from gridengine.values.load_values import STATIC_LOAD
 from gridengine.values.task_key import TaskKey
 
@@ -27,6 +28,14 @@ class HostDrain(Struct, omit_defaults=True):
         return f"{self.reason} ({self.user})"
 
 
+class HeldUnits(Struct):
+    """Named units that processes of a finished attempt may still use, until the host has forgotten all of `keys`. `granted`:
+    the units on that host."""
+
+    keys: list[TaskKey]
+    granted: list[GrantedUnits]
+
+
 class Host(Struct, omit_defaults=True):
     """Runtime state of an exec host; its configuration is the object of kind `exec_host`."""
 
@@ -47,6 +56,8 @@ class Host(Struct, omit_defaults=True):
     execd: str = ""
     #: tasks and slave tasks of finished attempts that the host has still to kill and forget (QF-14, TI-5)
     abandoned: list[TaskKey] = field(default_factory=list)
+    #: its units of resource maps that these attempts may still use (adr/0320)
+    held_units: list[HeldUnits] = field(default_factory=list)
     #: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93)
     orphans: list[OrphanTask] = field(default_factory=list, name="strays")
     #: reason why the host takes no jobs in any queue: all of its instances show d (adr/0153)

@@ -15,6 +15,7 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import ReservationIndex
 from gridengine.state.state import State
+from gridengine.state.units_in_use import UnitsInUse, held_amounts
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -117,9 +118,26 @@ def _sums(state: State) -> Iterator[str]:
     books: dict[int, Bookings] = defaultdict(Bookings)
     for job, task in _tasks(state):
         books[job.ar if job.ar in state.reservations else 0].book(state.bookings_of(task))
+    for host in state.hosts.values():
+        books[0].book(booking for held in host.held_units for booking in held_amounts(held.granted))
     for number, booked in {0: state.bookings, **state.reserved.used}.items():
         where = f"reservation {number}, " if number else ""
         yield from _compared(f"bookings of {where}{{}}", _amounts(booked), _amounts(books[number]))
+
+
+def _units(state: State) -> Iterator[str]:
+    """The units in use are the units of dispatched tasks, and of finished attempts that hosts have still to forget."""
+    counted = UnitsInUse()
+    for job, task in _tasks(state):
+        counted.book(task.units)
+        if not task.granted and task.units:
+            yield f"task {job.id}.{task.id} is pending and has the units {task.units}"
+    for host in state.hosts.values():
+        for held in host.held_units:
+            counted.book(held.granted)
+            if not set(held.keys) <= set(host.abandoned):
+                yield f"host {host.name} holds units for {held.keys}, which it does not have to forget"
+    yield from _compared("units in use of {}", state.units_in_use, counted)
 
 
 def _quotas(state: State) -> Iterator[str]:
@@ -195,6 +213,7 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     _ending_reservations,
     _task_indexes,
     _sums,
+    _units,
     _quotas,
     _reservations,
     _instances,

@@ -48,6 +48,16 @@ class Grant(Struct, array_like=True):
         return host_of(self.instance)
 
 
+class GrantedUnits(Struct, array_like=True):
+    """Named units of one resource that a task has on one of its hosts (adr/0320). `resource`: its complex; `units`: a name for
+    each share; `of_cluster`: the cluster has these units, not the host."""
+
+    host: str
+    resource: str
+    units: list[str]
+    of_cluster: bool = False
+
+
 class Usage(Struct, omit_defaults=True):
     """Online usage of a running task: cpu s, mem GB s, io GB, iow s, `vmem` and `maxvmem` bytes."""
 
@@ -126,6 +136,8 @@ class Task(Struct, omit_defaults=True):
     nice_applied: int | None = None
     #: hard requests at the time of dispatch: charged until the task ends
     resources: dict[str, str] = field(default_factory=dict)
+    #: the units of resource maps that it has on each of its hosts
+    units: list[GrantedUnits] = field(default_factory=list)
 
     @property
     def paused_until(self) -> float:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gridengine.config.queue_resolution import ResolvableQueue
-from gridengine.state.bookings import GLOBAL, Amounts, Booking, Bookings, bookings_of
+from gridengine.state.bookings import GLOBAL, Amounts, Booking, Bookings, Once, bookings_of
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.objects import (
     read_calendar,
@@ -43,6 +43,7 @@ from gridengine.state.reservations import AdvanceReservation, JobReservation, Re
 from gridengine.state.share_usage import ShareUsage
 from gridengine.state.shared_values import share_values
 from gridengine.state.slaves import SlaveTask
+from gridengine.state.units_in_use import UnitsInUse
 from gridengine.values.task_key import SlaveKey
 
 Attributes = dict[str, str]
@@ -90,11 +91,11 @@ class State:
     `share_usage` (user -> project -> usage of ended tasks). `unreconciled` is empty between transactions.
 
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host -> instances that
-    have subordinates), `bookings`, `quotas`, `tasks_on` (host -> (job, task) of every task with a grant there), `tasks_in`
-    (the same by instance), `reniced` (tasks with a nice value of their own), `dependents` (job -> jobs that wait for it),
-    `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts for which its
-    load sensors may have reported values). Volatile, never spooled: `priorities`, `tickets`, `job_reservations` (the
-    scheduler's reservations for pending jobs).
+    have subordinates), `bookings`, `units_in_use` (of resource maps), `quotas`, `tasks_on` (host -> (job, task) of every task
+    with a grant there), `tasks_in` (the same by instance), `reniced` (tasks with a nice value of their own), `dependents` (job ->
+    jobs that wait for it), `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host ->
+    hosts for which its load sensors may have reported values). Volatile, never spooled: `priorities`, `tickets`,
+    `job_reservations` (the scheduler's reservations for pending jobs).
     """
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
@@ -137,6 +138,7 @@ class State:
         self.superiors: dict[str, set[str]] = {}
         self.instances_of: dict[str, set[str]] = {}
         self.bookings = Bookings()
+        self.units_in_use = UnitsInUse()
         self.quotas = QuotaBook(self)
         self.tasks_on: dict[str, set[tuple[int, int]]] = {}
         self.tasks_in: dict[str, set[tuple[int, int]]] = {}
@@ -205,9 +207,14 @@ class State:
         entry = self.complexes.get(name)
         return entry is not None and entry.per_job
 
+    def once(self, name: str) -> Once:
+        """Whether a task is charged with an amount of a consumable for each slot, once, or on each host (`Once`)."""
+        entry = self.complexes.get(name)
+        return entry.once if entry is not None else ""
+
     def amounts(self, resources: Mapping[str, str]) -> Amounts:
         """The amounts in `Task.resources` or `AdvanceReservation.resources`, as numbers."""
-        return {name: (float(text), self.per_job(name)) for name, text in resources.items()}
+        return {name: (float(text), self.once(name)) for name, text in resources.items()}
 
     # --- jobs ------------------------------------------------------------------------------------------
 

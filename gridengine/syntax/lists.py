@@ -107,17 +107,34 @@ def quoted_items(text: str, separators: str = ",") -> list[str]:
     return [item for item in items if item]
 
 
+def _elements(text: str) -> list[str]:
+    """Elements between commas and blanks, which do not divide within parentheses; there a run of blanks is one blank."""
+    if "(" not in text:
+        return text.replace(",", " ").split()
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            raise InvalidValueError(f'"{text}" has a ")" without a "("')
+        if depth or not (character.isspace() or character == ","):
+            parts[-1] += character
+        else:
+            parts.append("")
+    if depth:
+        raise InvalidValueError(f'"{text}" has a "(" without a ")"')
+    return [" ".join(part.split()).replace("( ", "(").replace(" )", ")") for part in parts if part]
+
+
 def split_pairs(text: str, value_required: bool = True) -> list[tuple[str, str]]:
-    """The `name=value` elements of a list divided by commas or blanks, in order; [] for NONE.
+    """The `name=value` elements of a list divided by commas or blanks, in order; [] for NONE. Blanks within parentheses belong to
+    the value.
 
     A name without `=value` is refused, or gets "" where value_required is False. A name that comes twice is refused.
     """
     if is_none(text):
         return []
     pairs: dict[str, str] = {}
-    for element in text.replace(",", " , ").split():
-        if element == ",":
-            continue
+    for element in _elements(text):
         name, equal, value = element.partition("=")
         if not name:
             raise InvalidValueError(f'"{element}" has no name before the equal sign')

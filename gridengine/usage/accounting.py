@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: key in the JSON object behind the fields: the reason of the task's failure
 REASON = "reason"
+UNITS = "resource map"
+"""Label of the named units that the task had, as `gpu=node1=(0 1)`."""
 
 
 class AccountingRecord(tuple[str, ...]):
@@ -87,7 +89,7 @@ class AccountingRecord(tuple[str, ...]):
         """The values that a record of the index has beyond the fields of a line, by label for people."""
         extra = self._extra()
         shown = {field.label: extra[field.name] for field in LABELLED if extra.get(field.name)}
-        return shown | ({REASON: extra[REASON]} if extra.get(REASON) else {})
+        return shown | {label: extra[label] for label in (UNITS, REASON) if extra.get(label)}
 
     @property
     def reason(self) -> str:

@@ -1,9 +1,19 @@
 """GPUs as a resource of jobs: the name of the consumable, and the variables that name a job's devices.
 
 Called by the admin program, which has hosts count them, the qmaster, which sends the number of a task's GPUs, and `sge_execd`,
-which chooses them. Source: adr/0168.
+which chooses them unless the qmaster has named them. Source: adr/0168, adr/0320.
 """
+
+from collections.abc import Iterable
 
 GPUS = "gpu"
 VARIABLES = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 """Variables that programs for NVIDIA and AMD devices read: numbers of devices, from 0 on, divided by commas."""
+_IDENTIFIERS = ("GPU-", "MIG-")
+"""Beginnings of names of devices that these variables may have in place of numbers."""
+
+
+def device_list(units: Iterable[str]) -> str:
+    """The value of these variables for named units, each device once; "" if a name is neither a number nor an identifier."""
+    devices = dict.fromkeys(units)
+    return ",".join(devices) if all(name.isdecimal() or name.startswith(_IDENTIFIERS) for name in devices) else ""

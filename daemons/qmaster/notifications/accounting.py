@@ -15,7 +15,7 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
-from gridengine.usage.accounting import FIELDS, REASON, WIDTH, AccountingRecord
+from gridengine.usage.accounting import FIELDS, REASON, UNITS, WIDTH, AccountingRecord
 from gridengine.usage.failed import ENFORCED, plain_reason
 from gridengine.values.field_names import LABELLED
 from gridengine.values.instance_name import queue_and_host
@@ -65,7 +65,7 @@ def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> Acc
     }
     fields |= {name: f"{usage.get(name, 0.0):f}" for name in ("cpu", "mem", "io", "iow", "maxvmem")}
     fields |= {name: _number(name, usage.get(name, 0.0)) for name in RUSAGE}
-    return AccountingRecord([*_in_order(fields), *_notes(job, reason_of(task, ended, failed))])
+    return AccountingRecord([*_in_order(fields), *_notes(job, task, reason_of(task, ended, failed))])
 
 
 def reason_of(task: Task, ended: Ended, failed: int) -> str:
@@ -82,9 +82,12 @@ def reason_of(task: Task, ended: Ended, failed: int) -> str:
     return f"on {task.host}: {text}" if failed and text and task.host else text if failed else ""
 
 
-def _notes(job: Job, reason: str) -> list[str]:
-    """Labels of the job and the reason of its failure, as JSON; [] without any. A line of the file has no field for them."""
+def _notes(job: Job, task: Task, reason: str) -> list[str]:
+    """Labels of the job, the named units of the task and the reason of its failure, as JSON; [] without any. A line of the file
+    has no field for them."""
     extra = {field.name: getattr(job, field.name) for field in LABELLED if getattr(job, field.name)}
+    if task.units:
+        extra[UNITS] = ", ".join(f"{grant.resource}={grant.host}=({' '.join(grant.units)})" for grant in task.units)
     extra |= {REASON: reason} if reason else {}
     return [msgspec.json.encode(extra).decode()] if extra else []
 

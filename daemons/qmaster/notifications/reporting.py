@@ -96,8 +96,8 @@ def granted_resources(state: State, one: AdvanceReservation) -> str:
     for name, text in one.resources.items():
         entry = state.complexes.get(name)
         exclusive = entry is not None and entry.relop == EXCLUSIVE
-        once = state.per_job(name) or exclusive
-        totals[name] = f"{float(text) * (1 if once else one.slots):g}"
+        times = {"": one.slots, "JOB": 1, "HOST": len({grant.host for grant in one.granted})}
+        totals[name] = f"{float(text) * (1 if exclusive else times[state.once(name)]):g}"
     totals |= {name: text for name, text in one.hard.items() if name not in totals}
     return ",".join(f"{name}={value}" for name, value in totals.items())
 

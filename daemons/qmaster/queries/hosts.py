@@ -56,7 +56,7 @@ def _host(listing: Listing, name: str, load_name: str, requested: list[str] | No
     if requested is not None:
         chosen = {entry_name(listing, given) for given in requested}
         row["resources"] = [
-            offer_row(offer, whole=False)
+            offer_row(listing, offer, name, whole=False)
             for offer in host_resources(listing.config_snapshot, listing.ledger, name)
             if not chosen or offer.entry.name in chosen
         ]

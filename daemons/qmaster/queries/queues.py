@@ -13,7 +13,8 @@ from gridengine.errors import InvalidValueError
 from gridengine.placement.obstacles import COMPUTED, alarm, suspend_alarm
 from gridengine.placement.reasons import Violation
 from gridengine.placement.resources import all_resources, available
-from gridengine.placement.values import Offer, format_value
+from gridengine.placement.unit_choice import offer_text
+from gridengine.placement.values import Offer
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.queues import QueueInstance
 from gridengine.syntax.queue_expression import QueueExpression
@@ -58,7 +59,7 @@ def _instance(
         "states": listing.state_codes(instance),
     }
     if requested is not None and config is not None:
-        shown["resources"] = [offer_row(offer) for offer in _offers(listing, instance.name, requested)]
+        shown["resources"] = [offer_row(listing, offer, instance.host) for offer in _offers(listing, instance.name, requested)]
     if explain:
         shown["explain"] = _explanations(listing, instance, explain)
     return shown
@@ -73,9 +74,9 @@ def _scaled_load(listing: Listing, host: str, name: str) -> str:
     return f"{found[0]:f}"
 
 
-def offer_row(offer: Offer, whole: bool = True) -> list[str]:
-    """[codes of level and source, name, value]. `whole`: format of INT (see `format_value`)."""
-    return [offer.codes, offer.entry.name, format_value(offer.entry.type, offer.value, whole)]
+def offer_row(listing: Listing, offer: Offer, host: str, whole: bool = True) -> list[str]:
+    """[codes of level and source, name, value]. `host`: where it is offered; `whole`: format of INT (see `format_value`)."""
+    return [offer.codes, offer.entry.name, offer_text(listing.state, offer, host, whole)]
 
 
 def _offers(listing: Listing, name: str, requested: list[str]) -> list[Offer]:

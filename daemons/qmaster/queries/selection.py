@@ -35,7 +35,7 @@ from gridengine.syntax.wildcard import Matcher, compile_expression
 
 Body = dict[str, Any]
 """Selection of instances, all optional: `queues` expressions, `requests` (-l), `pe`, `access` users, `states` codes."""
-_NUMBERS = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
+_NUMBERS = frozenset(("INT", "DOUBLE", "TIME", "MEMORY", "RSMAP"))
 
 
 class Listing:

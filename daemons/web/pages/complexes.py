@@ -27,10 +27,10 @@ from gridengine.values.units import counted
 KIND_NAME = "complex"
 COLUMNS = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")
 CHOICES = {
-    "type": ("INT", "DOUBLE", "TIME", "MEMORY", "BOOL", "STRING", "CSTRING", "RESTRING", "HOST"),
+    "type": ("INT", "DOUBLE", "TIME", "MEMORY", "BOOL", "STRING", "CSTRING", "RESTRING", "HOST", "RSMAP"),
     "relop": ("==", "!=", "<", "<=", ">", ">=", "EXCL"),
     "requestable": ("YES", "NO", "FORCED"),
-    "consumable": ("NO", "YES", "JOB"),
+    "consumable": ("NO", "YES", "JOB", "HOST"),
 }
 _DEFAULTS = ("0", "NONE", "1")
 """Examples of the kinds of defaults: nothing, no value, an amount."""

@@ -6,6 +6,7 @@ Owns their shapes, and their parsing from texts. Read as `State.complexes`, `Sta
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from gridengine.syntax.share_tree import Node, parse_share_tree
 
 
 class ComplexEntry(Struct, frozen=True):
-    """A complex attribute. `requestable`: YES, NO, FORCED; `consumable`: NO, YES, JOB. Source: complex(5), CX-1."""
+    """A complex attribute. `requestable`: YES, NO, FORCED; `consumable`: NO, YES, JOB, HOST. Source: complex(5), CX-1."""
 
     name: str
     shortcut: str
@@ -33,6 +34,11 @@ class ComplexEntry(Struct, frozen=True):
     @property
     def per_job(self) -> bool:
         return self.consumable == "JOB"
+
+    @property
+    def once(self) -> Literal["", "JOB", "HOST"]:
+        """A task is charged with an amount for each of its slots (""), once, or once on each of its hosts."""
+        return "" if self.consumable in ("YES", "NO") else "JOB" if self.per_job else "HOST"
 
     @property
     def is_consumable(self) -> bool:
@@ -130,7 +136,7 @@ class CheckpointInterface(Struct, frozen=True, omit_defaults=True):
 def read_complex(name: str, text: dict[str, str]) -> ComplexEntry:
     """A complex attribute."""
     requestable = {"Y": "YES", "N": "NO", "F": "FORCED"}[text["requestable"][0].upper()]
-    consumable = {"Y": "YES", "N": "NO", "J": "JOB"}[text["consumable"][0].upper()]
+    consumable = {"Y": "YES", "N": "NO", "J": "JOB", "H": "HOST"}[text["consumable"][0].upper()]
     return typed(ComplexEntry, text, name=name, requestable=requestable, consumable=consumable)
 
 

@@ -12,6 +12,7 @@ from gridengine.state.hosts import Host
 from gridengine.state.instances import reconcile_instances
 from gridengine.state.machines import usage
 from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.held_units import forget_units
 from gridengine.state.machines.host import forget_sensed
 from gridengine.state.machines.job import forget_finished
 from gridengine.state.state import State, UnreconciledChanges
@@ -66,7 +67,7 @@ def _configuration_changed(state: State, kind: str, name: str, more: bool) -> No
         if state.has("exec_host", name):
             state.hosts.setdefault(name, Host(name))
         else:
-            state.hosts.pop(name, None)
+            forget_units(state, state.hosts.pop(name, None))
             forget_sensed(state, name)
     elif kind == "host_group":
         state.unreconciled.groups = True

@@ -11,6 +11,7 @@ from msgspec import field
 
 from gridengine.state.hosts import Host, HostDrain, OrphanTask
 from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.held_units import release_units
 from gridengine.state.state import State
 from gridengine.values.task_key import TaskKey
 
@@ -194,6 +195,7 @@ def _attempts_forgotten(state: State, event: AttemptsForgotten) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
         host.abandoned = [key for key in host.abandoned if key not in event.keys]
+        release_units(state, host, event.keys)
 
 
 def _host_drained(state: State, event: HostDrained) -> None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from gridengine.state.hosts import Host
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
+from gridengine.state.machines.held_units import hold_units
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
@@ -101,7 +102,9 @@ def abandon_slaves(state: State, job: Job, task: Task) -> None:
     for slave in task.slaves.values():
         if not slave.over:
             key = SlaveKey(job.id, task.id, task.attempt, slave.number)
-            state.hosts.setdefault(slave.host, Host(slave.host)).abandoned.append(key)
+            host = state.hosts.setdefault(slave.host, Host(slave.host))
+            host.abandoned.append(key)
+            hold_units(state, host, key, task)
     task.slaves, task.slaves_begun, task.slave_usage, task.master_end = {}, 0, {}, None
 
 

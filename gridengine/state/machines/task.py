@@ -9,21 +9,22 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gridengine.state.conditions import CONDITIONS, OF_SUSPENSIONS
-from gridengine.state.jobs import SHORT_TRY_S, Confinement, Grant, Job, Task, Usage
+from gridengine.state.jobs import SHORT_TRY_S, Confinement, Grant, GrantedUnits, Task, Usage
 from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.machines.job import finish_if_done
+from gridengine.state.machines.placed import abandon, place, unplace
 from gridengine.state.machines.slave import abandon_slaves
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
-from gridengine.values.task_key import TaskKey
 
 
 class TaskDispatched(Event, frozen=True, tag=True):
     """A task was dispatched and will be delivered to the host of its first grant. `granted`: all its grants.
 
-    `resources`: the amounts that the job is charged with while it holds the slots.
+    `resources`: the amounts that the job is charged with while it holds the slots. `units`: the units of resource maps that it
+    has on each host.
     """
 
     job_id: int
@@ -33,6 +34,7 @@ class TaskDispatched(Event, frozen=True, tag=True):
     time: float
     pe: str = ""
     resources: dict[str, str] = {}
+    units: list[GrantedUnits] = []
 
 
 class TaskStarted(Event, frozen=True, tag=True):
@@ -239,6 +241,7 @@ def _task_dispatched(state: State, event: TaskDispatched) -> None:
     task.pe = event.pe
     task.start_time = event.time
     task.resources = dict(event.resources)
+    task.units = list(event.units)
     task.applied = ""
     task.error = task.mishap = ""
     place(state, job, task)
@@ -284,7 +287,7 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
     unplace(state, job, task)
     reservations.note_use(state, job, event.time)
     task.status = "pending"
-    task.granted = []
+    task.granted, task.units = [], []
     task.pe = task.applied = ""
     task.conditions = {name: by for name, by in task.conditions.items() if not CONDITIONS[name].cleared_by_requeue}
     task.error, task.mishap = event.error, event.mishap
@@ -349,36 +352,6 @@ def _niceness_applied(state: State, event: NicenessApplied) -> None:
 
 def _master_ended(state: State, event: MasterEnded) -> None:
     state.jobs[event.job_id].tasks[event.task_id].master_end = event.end
-
-
-def abandon(state: State, job: Job, task: Task) -> None:
-    """Give up an attempt without a report of its host, which is instructed to kill and forget it."""
-    if host := state.hosts.get(task.host):
-        host.abandoned.append(TaskKey(job.id, task.id, task.attempt))
-
-
-def place(state: State, job: Job, task: Task) -> None:
-    reservations.book_of(state, job).book(state.bookings_of(task))
-    state.quotas.charge(job, task)
-    key = (job.id, task.id)
-    if task.nice is not None:
-        state.reniced.add(key)
-    for grant in task.granted:
-        state.tasks_on.setdefault(grant.host, set()).add(key)
-        state.tasks_in.setdefault(grant.instance, set()).add(key)
-
-
-def unplace(state: State, job: Job, task: Task) -> None:
-    if not task.granted:
-        return
-    reservations.book_of(state, job).book(state.bookings_of(task), -1)
-    state.quotas.charge(job, task, -1)
-    key = (job.id, task.id)
-    state.reniced.discard(key)
-    for grant in task.granted:
-        state.tasks_on.get(grant.host, set()).discard(key)
-        state.tasks_in.get(grant.instance, set()).discard(key)
-        reservations.drop_orphan(state, grant.instance)
 
 
 HANDLERS: Handlers = {

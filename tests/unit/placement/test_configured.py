@@ -61,8 +61,8 @@ def test_a_job_that_asks_for_nothing_takes_the_defaults_of_countable_consumables
         "ex BOOL EXCL YES YES TRUE 0",
     ):
         cluster.complex(line)
-    assert Request.of(PlacementConfig(cluster.state), cluster.job()).consumed == {"lic": (2.0, False)}
-    assert Request.of(PlacementConfig(cluster.state), cluster.job(hard={"lic": "1"})).consumed == {"lic": (1.0, False)}
+    assert Request.of(PlacementConfig(cluster.state), cluster.job()).consumed == {"lic": (2.0, "")}
+    assert Request.of(PlacementConfig(cluster.state), cluster.job(hard={"lic": "1"})).consumed == {"lic": (1.0, "")}
 
 
 def test_values_of_an_attribute_that_is_gone_do_not_hide_others() -> None:

@@ -65,12 +65,12 @@ def test_a_serial_job_needs_a_place_that_has_the_attribute_too() -> None:
 
 @pytest.mark.statement("CX-37", "CX-38")
 def test_slots_that_fit_into_the_remaining_capacity() -> None:
-    assert [slots_in(left, 2.0, False) for left in (0.0, 1.9, 2.0, 5.9, 6.0)] == [0, 0, 1, 2, 3]
-    assert [slots_in(left, 2.0, True) for left in (1.9, 2.0, 5.9)] == [0, MAX_SLOTS, MAX_SLOTS]
-    assert [slots_in(left, 0.0, False) for left in (-0.5, 0.0, 3.0)] == [0, MAX_SLOTS, MAX_SLOTS]
-    assert slots_in(float("inf"), 2.0, False) == slots_in(float("inf"), 0.0, True) == MAX_SLOTS
-    assert slots_in(0.1 + 0.2 - 0.3, 0.0, False) == MAX_SLOTS
-    assert slots_in(0.3, 0.1, False) == 3, "sums of decimal fractions fit"
+    assert [slots_in(left, 2.0, "") for left in (0.0, 1.9, 2.0, 5.9, 6.0)] == [0, 0, 1, 2, 3]
+    assert [slots_in(left, 2.0, "JOB") for left in (1.9, 2.0, 5.9)] == [0, MAX_SLOTS, MAX_SLOTS]
+    assert [slots_in(left, 0.0, "") for left in (-0.5, 0.0, 3.0)] == [0, MAX_SLOTS, MAX_SLOTS]
+    assert slots_in(float("inf"), 2.0, "") == slots_in(float("inf"), 0.0, "JOB") == MAX_SLOTS
+    assert slots_in(0.1 + 0.2 - 0.3, 0.0, "") == MAX_SLOTS
+    assert slots_in(0.3, 0.1, "") == 3, "sums of decimal fractions fit"
 
 
 @pytest.mark.statement("CX-29", "CX-31")

@@ -34,8 +34,8 @@ def test_for_slots_beyond_the_master_what_is_booked_once_is_booked() -> None:
     cluster.add("complex", "licence", shortcut="lic", type="INT", relop="<=", requestable="YES", consumable="JOB", default="0")
     cluster.add("complex", "part", shortcut="part", type="INT", relop="<=", requestable="YES", consumable="YES", default="0")
     asked = request(cluster, pe="mpi", pe_range="4", hard={"licence": "1", "part": "1"})
-    assert asked.for_slots(2, master=True).consumed == asked.consumed == {"licence": (1.0, True), "part": (1.0, False)}
-    assert asked.for_slots(2, master=False).consumed == {"part": (1.0, False)}
+    assert asked.for_slots(2, master=True).consumed == asked.consumed == {"licence": (1.0, "JOB"), "part": (1.0, "")}
+    assert asked.for_slots(2, master=False).consumed == {"part": (1.0, "")}
 
 
 def test_requests_of_one_claimant_share_what_quotas_say(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_a_holder_is_identified_by_kind_and_name() -> None:
 @pytest.mark.statement("CX-37", "CX-38", "PE-2")
 def test_bookings_of_grants_and_their_release() -> None:
     granted = [Grant("all.q@h1", 2), Grant("b.q@h1", 1), Grant("all.q@h2", 4)]
-    taken = list(bookings_of(granted, {"mem": (1.5, False), "once": (3.0, True)}, "mpi"))
+    taken = list(bookings_of(granted, {"mem": (1.5, ""), "once": (3.0, "JOB")}, "mpi"))
     sums = Bookings()
     sums.book(taken)
     assert sums.at(INSTANCE) == {"slots": 2, "mem": 3.0, "once": 3.0}

@@ -16,6 +16,7 @@ from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names, split_pairs
 from gridengine.syntax.load_formula import LoadFormula, parse_load_formula
 from gridengine.syntax.overrides import Overrides
+from gridengine.syntax.resource_map import PER_HOST, RSMAP
 from gridengine.syntax.rqs import parse_rule
 from gridengine.values.units import INFINITY
 
@@ -28,11 +29,12 @@ _TYPED = (*_LISTS["cluster_queue"], "job_load_adjustments")
 
 
 class _Known(NamedTuple):
-    """The constraints on a value: full name, type, and whether the complex is consumed (CX-45)."""
+    """The constraints on a value: full name, type, whether the complex is consumed (CX-45), and once on each host."""
 
     name: str
     type: str = ""
     consumable: bool = False
+    per_host: bool = False
 
 
 Table = Mapping[str, _Known]
@@ -42,7 +44,9 @@ Table = Mapping[str, _Known]
 def table_of(proposal: Proposal) -> Table:
     """The complexes of the proposal, by name and by shortcut."""
     entries = proposal.kind("complex").items()
-    known = {name: _Known(name, text["type"], text["consumable"] != "NO") for name, text in entries}
+    known = {
+        name: _Known(name, text["type"], text["consumable"] != "NO", text["consumable"] == PER_HOST) for name, text in entries
+    }
     return {text["shortcut"]: known[name] for name, text in entries} | known
 
 
@@ -59,6 +63,7 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
         if is_none(text):
             continue
         try:
+            _check_places(table, kind, name, attribute, text)
             changed[attribute] = full_text(table, kind, attribute, text)
         except InvalidValueError as fault:
             raise ConfigError(kind, name, attribute, str(fault)) from None
@@ -75,6 +80,17 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
     if kind == "resource_quota":
         changed["limit"] = "\n".join(_full_rule(table, name, line) for line in attributes["limit"].split("\n"))
     return changed
+
+
+def _check_places(table: Table, kind: str, name: str, attribute: str, text: str) -> None:
+    """A resource map is an amount of named units of a host: no other list has it. Raises InvalidValueError. Source: adr/0320."""
+    parts = [value for _, value in Overrides.parse(text).values()] if kind == "cluster_queue" else [text]
+    for written, _ in (pair for part in parts for pair in split_pairs(part, value_required=False)):
+        known = _known(table, written)
+        if known.type == RSMAP and (kind, attribute) != ("exec_host", "complex_values"):
+            raise InvalidValueError(f'"{known.name}" is of the type {RSMAP}, which only complex_values of hosts can have')
+        if known.per_host and name == "global":
+            raise InvalidValueError(f'"{known.name}" is consumed once on each host ({PER_HOST}), so the cluster cannot have it')
 
 
 def full_text(table: Table, kind: str, attribute: str, text: str) -> str:
@@ -112,6 +128,13 @@ def _check_value(known: _Known, value: str) -> None:
         raise InvalidValueError(f'"{known.name}" is of the type {known.type}: {fault}') from None
 
 
+def _check_amount(known: _Known, value: str) -> None:
+    """As `_check_value`, where units have no names: in a limit of a quota or a rule of a host group."""
+    if known.type == RSMAP and "(" in value:
+        raise InvalidValueError(f'"{known.name}" is an amount here, without a list of units: {value}')
+    _check_value(known, value)
+
+
 def _check_capacity(known: _Known, value: str) -> None:
     """The capacity of a consumable must be countable: neither negative nor infinite. Source: complex(5); O."""
     if not known.consumable:
@@ -132,7 +155,7 @@ def _check_rule(table: Table, name: str, rule: HostRule) -> None:
     """The values in a host group's rule must fit the types of their complexes."""
     for test in rule.tests:
         try:
-            _check_value(_known(table, test.name), test.value)
+            _check_amount(_known(table, test.name), test.value)
         except InvalidValueError as fault:
             raise ConfigError("host_group", name, "rule", str(fault)) from None
 
@@ -145,11 +168,13 @@ def _full_rule(table: Table, name: str, line: str) -> str:
     for written, value in rule.limits.items():
         known = _known(table, written)
         try:
+            if known.per_host:
+                raise InvalidValueError(f'"{known.name}" is consumed once on each host ({PER_HOST}), which no limit counts')
             formula = rule.dynamic_limit(written)
             if formula is not None:
                 _check_formula(table, formula)
             else:
-                _check_value(known, value)
+                _check_amount(known, value)
                 _check_capacity(known, value)
         except InvalidValueError as fault:
             raise ConfigError("resource_quota", name, "limit", str(fault)) from None

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from enum import Enum
 
 from gridengine.placement.charges import charges
+from gridengine.placement.unit_choice import place_of
 from gridengine.protocols.delivery import Origin
+from gridengine.state.bookings import GLOBAL
 from gridengine.state.events import AnyEvent
 from gridengine.state.hosts import Host, OrphanTask
-from gridengine.state.jobs import Job
+from gridengine.state.jobs import GrantedUnits, Job
 from gridengine.state.machines.host import OrphansFound
 from gridengine.state.machines.job import JobNumbersRaised
 from gridengine.state.machines.task import TaskDispatched, TaskStarted
@@ -75,14 +77,17 @@ def _is_same_job(job: Job, origin: Origin) -> bool:
 
 
 def adoption_events(state: State, key: TaskKey, origin: Origin, now: float) -> list[AnyEvent]:
-    """The events that adopt a LATER attempt, with the slots that it has; none when their queue instances are gone."""
+    """The events that adopt a LATER attempt, with the slots and units that it has; none when their queue instances are gone."""
     if not origin.granted or any(grant.instance not in state.instances for grant in origin.granted):
         return []
     if origin.pe and not state.has("parallel_environment", origin.pe):
         return []
     job = state.jobs[key.job]
-    resources = charges(state, job)
-    dispatched = TaskDispatched(*key.master, origin.granted, origin.time or now, origin.pe, resources)
+    resources, host = charges(state, job), origin.granted[0].host
+    units = [
+        GrantedUnits(host, resource, units, place_of(state, host, resource) == GLOBAL) for resource, units in origin.units.items()
+    ]
+    dispatched = TaskDispatched(*key.master, origin.granted, origin.time or now, origin.pe, resources, units)
     return [dispatched, TaskStarted(*key.master, origin.time or now)]
 
 
