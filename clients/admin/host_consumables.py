@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MEMORY = "h_vmem"
 """A job that requests this complex is also limited by it."""
-_TYPES = ("INT", "DOUBLE")
+_TYPES = ("INT", "DOUBLE", "RSMAP")
 
 
 def counts_memory(objects: Objects) -> bool:

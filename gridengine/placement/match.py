@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.placement_request import Demand, Request
+from gridengine.placement.placement_request import NOTHING, ONE_A_SLOT, Demand, Request
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason, ReservedFor
 from gridengine.placement.values import Offer, Value, slots_in
@@ -134,7 +134,7 @@ def free_slots(
         if ledger.of(holder, what) + ledger.reserved_ahead(holder, what, request.duration) > 0:
             return 0, name
     for name in capacity.consumables:
-        amount, once = (1.0, "") if name == "slots" else request.consumed.get(name, (0.0, ""))
+        amount, once = ONE_A_SLOT if name == "slots" else request.consumed.get(name, NOTHING)
         if (not amount and name not in request.names) or (once == "JOB" and not master):
             continue
         fitting = slots_in(_free_amount(ledger, request, capacity, holder, name), amount, once)

@@ -26,7 +26,9 @@ from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
 from gridengine.values.ranges import parse_slot_ranges
 
 CategoryKey = tuple[object, ...]
-_EXCLUSIVE_AMOUNT: tuple[float, Once] = (1.0, "")
+ONE_A_SLOT: tuple[float, Once] = (1.0, "")
+NOTHING: tuple[float, Once] = (0.0, "")
+"""Amounts as in `Request.consumed`."""
 
 
 class Demand:
@@ -134,7 +136,7 @@ class Request:
             names=names,
             consumed=consumed,
             exclusive=exclusive,
-            charged={**consumed, **dict.fromkeys(exclusive, _EXCLUSIVE_AMOUNT)},
+            charged={**consumed, **dict.fromkeys(exclusive, ONE_A_SLOT)},
             hard_queues=_queues(job.hard_queues),
             soft_queues=tuple(QueueExpressions.parse(text) for text in job.soft_queues),
             master_queues=_queues(job.master_queues),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.parallel import HostCapacity
-from gridengine.placement.placement_request import Request
+from gridengine.placement.placement_request import NOTHING, ONE_A_SLOT, Request
 from gridengine.placement.reasons import Exceeded, Reason
 from gridengine.placement.resources import host_available
 from gridengine.placement.values import Value, slots_in, typed_value
@@ -152,7 +152,7 @@ class Claim:
                 if any(not demand.accepts(limit_value(config_snapshot, ledger, bucket, entry, text)) for demand in demands):
                     return 0, name
                 continue
-            amount, once = (1.0, "") if name == "slots" else request.charged.get(name, (0.0, ""))
+            amount, once = ONE_A_SLOT if name == "slots" else request.charged.get(name, NOTHING)
             if not amount or (once == "JOB" and not master):
                 continue
             left = float(limit_value(config_snapshot, ledger, bucket, entry, text))

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from gridengine.placement.values import Offer, format_value
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import GLOBAL, Once
 from gridengine.state.jobs import Grant, GrantedUnits
 from gridengine.state.state import State
-from gridengine.syntax.resource_map import PER_HOST, RSMAP, format_map, parse_map
+from gridengine.syntax.resource_map import RSMAP, format_map, parse_map
 
 _NO_UNITS: Mapping[str, int] = {}
 
@@ -61,7 +61,8 @@ class UnitChooser:
     def __init__(self, state: State) -> None:
         self._state = state
         self._maps = state.derived(resource_maps)
-        self._free: dict[tuple[str, str], Iterator[str]] = {}
+        self._needs: dict[tuple[str, str], tuple[Once, int]] = {}
+        self._sources: dict[tuple[str, str], tuple[str, Iterator[str]]] = {}
 
     def choose(self, granted: list[Grant], charged: Mapping[str, str]) -> list[GrantedUnits] | None:
         """The units for grants of one task; None if units lack. `charged`: as `Task.resources`."""
@@ -69,28 +70,43 @@ class UnitChooser:
             return []
         slots: dict[str, int] = {}
         for grant in granted:
-            slots[grant.host] = slots.get(grant.host, 0) + grant.slots
+            host = grant.host
+            slots[host] = slots.get(host, 0) + grant.slots
         found: list[GrantedUnits] = []
-        for resource in charged:
+        for resource, text in charged.items():
             if resource not in self._maps:
                 continue
-            once, amount = self._state.once(resource), round(float(charged[resource]))
-            hosts = dict(islice(slots.items(), 1)) if once == "JOB" else slots
-            for host, number in hosts.items():
-                needed = amount if once in ("JOB", PER_HOST) else amount * number
-                place = place_of(self._state, host, resource)
-                if not place:
-                    continue  # a default amount, where nothing has the resource
-                units = list(islice(self._next(place, resource), needed))
-                if len(units) < needed:
-                    return None
-                found.append(GrantedUnits(host, resource, units, place == GLOBAL))
+            once, amount = self._need(resource, text)
+            for host, number in slots.items():
+                needed = amount if once else amount * number
+                place, free = self._source(host, resource)
+                if place:  # else a default amount, where nothing has the resource
+                    units = list(islice(free, needed))
+                    if len(units) < needed:
+                        return None
+                    found.append(GrantedUnits(host, resource, units, place == GLOBAL))
+                if once == "JOB":
+                    break
         return found
 
-    def _next(self, place: str, resource: str) -> Iterator[str]:
-        """The free shares of a place that this batch has not given."""
-        key = place, resource
-        if key not in self._free:
-            free = free_shares(self._state, place, resource)
-            self._free[key] = (unit for unit, shares in free.items() for _ in range(shares))
-        return self._free[key]
+    def _need(self, resource: str, text: str) -> tuple[Once, int]:
+        """Whether an amount is charged for each slot, once or on each host, and the amount."""
+        key = resource, text
+        found = self._needs.get(key)
+        if found is None:
+            found = self._needs[key] = self._state.once(resource), round(float(text))
+        return found
+
+    def _source(self, host: str, resource: str) -> tuple[str, Iterator[str]]:
+        """The place whose units a task on a host gets, and its free shares that this batch has not given."""
+        key = host, resource
+        found = self._sources.get(key)
+        if found is None:
+            place = place_of(self._state, host, resource)
+            if place == GLOBAL != host:
+                found = self._source(GLOBAL, resource)
+            else:
+                free = free_shares(self._state, place, resource)
+                found = place, (unit for unit, shares in free.items() for _ in range(shares))
+            self._sources[key] = found
+        return found

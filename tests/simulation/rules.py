@@ -63,7 +63,8 @@ class Rules:
         self._attempts: Counter[tuple[int, int]] = Counter()
 
     @contextmanager
-    def _noted(self) -> Iterator[None]:
+    def noted(self) -> Iterator[None]:
+        """A breach within is kept, also if the program survives it."""
         try:
             yield
         except Breach as breach:
@@ -75,7 +76,7 @@ class Rules:
     def master_began(self, master: Master) -> None:
         """A master has read its spool. The master has every transaction that the previous master had announced, and no other,
         unless the previous master died while writing."""
-        with self._noted():
+        with self.noted():
             self._compare(master)
         self._mirror.load([pack_state(master.state), pack_jobs(list(master.state.jobs.values()))])
         master.subscribers.append(self._announced)
@@ -99,7 +100,7 @@ class Rules:
 
     def _announced(self, transaction: Transaction) -> None:
         events = [encode_events(transaction.events)]
-        with self._noted():
+        with self.noted():
             follows = self._mirror.advance(transaction.revision - 1, events)
             hold("mirror", follows, f"revision {transaction.revision} does not follow")
         self._recorded += [record for _, _, record in transaction.accounting]
@@ -112,7 +113,7 @@ class Rules:
 
     def begins(self, host: str, start: Start) -> None:
         """A try begins on a host."""
-        with self._noted():
+        with self.noted():
             self._begins(host, start)
 
     def _begins(self, host: str, start: Start) -> None:

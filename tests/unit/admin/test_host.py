@@ -125,6 +125,14 @@ def test_gpus_are_a_consumable_that_comes_with_the_first_host_that_has_some(admi
     assert not admin.cell.state.jobs[waits].tasks
 
 
+def test_gpus_of_a_cell_that_names_them_are_numbers_from_0_on(admin: Administrator) -> None:
+    admin.cell.add("complex", "gpu", shortcut="gpu", type="RSMAP", relop="<=", consumable="JOB")
+    assert admin("add", "h1", "--gpus", 2)[0] == 0
+    job = admin.cell.submit(hard=["gpu=2"])
+    admin.cell.cycle()
+    assert admin.cell.placed(job) == [("all.q@h1", 1)] and admin.cell.starts[-1].units == {"gpu": ["0", "1"]}
+
+
 def test_gpus_are_refused_where_the_name_means_something_else(admin: Administrator) -> None:
     admin.cell.add("complex", "gpu_free", shortcut="gpu", type="INT", relop="<=")
     status, output = admin("add", "h1", "--gpus", 4)

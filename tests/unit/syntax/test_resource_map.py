@@ -4,6 +4,7 @@ import pytest
 
 from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import join_pairs, split_pairs
+from gridengine.syntax.object_file import format_object, parse
 from gridengine.syntax.resource_map import MAX_UNITS, amount_text, format_map, parse_map
 
 WRONG = {
@@ -83,3 +84,12 @@ def test_parentheses_that_do_not_match_are_refused(text: str, reason: str) -> No
     with pytest.raises(InvalidValueError) as refused:
         split_pairs(text)
     assert str(refused.value) == reason
+
+
+def test_a_long_map_is_the_same_after_a_file_of_broken_lines() -> None:
+    names = " ".join(f"GPU-8932f937-d72c-{number:04}" for number in range(20, 40))
+    text = f"slots=8,gpu=20({names}),mic=40(0-39)"
+    printed = format_object("exec_host", {"hostname": "node1", "complex_values": text}, False)
+    assert len(printed.splitlines()) > 5
+    _, (_, read, _) = parse(printed)
+    assert join_pairs(split_pairs(read)) == text
