@@ -38,6 +38,7 @@ class Play:
         self.waiting()
         self.reservations()
         self.hosts()
+        self.units()
         self.cell.master.tick()
         self.cell.master.flush()
 
@@ -280,6 +281,21 @@ class Play:
         cell.master.flush()
         abandoned = next(job.id for job in cell.state.jobs.values() if job.name == f"{act}_deleted")
         self.must("delete_jobs", "root", targets=[str(abandoned)], force=True)
+
+
+    def units(self) -> None:
+        """A job with two of three named units; the host holds the third for a job that was given up."""
+        act = self.act
+        row = {"name": f"{act}_mic", "shortcut": f"{act}_mic", "type": "RSMAP", "relop": "<=", "requestable": "YES"}
+        row |= {"consumable": "YES", "default": "0", "urgency": "0"}
+        lines = [(name, value, 1) for name, value in row.items()]
+        self.must("config_add", "root", kind="complex", name=f"{act}_mic", attributes=lines)
+        self.configure("exec_host", f"{act}1", complex_values=f"{act}_lic=5,{act}_mic=3(0 1 left)")
+        self.start("named", hard=[f"{act}_mic=2"])
+        given_up = self.start("given_up", hard=[f"{act}_mic=1"])
+        self.must("delete_jobs", "root", targets=[str(given_up)], force=True)
+        used = {"0": 1, "1": 1, "left": 1}
+        assert self.cell.state.units_in_use.of(f"{act}1", f"{act}_mic") == used
 
 
 def perform(directory: Path) -> Cell:

@@ -257,12 +257,15 @@ def test_removed_units_stay_with_their_task_and_are_given_to_no_other(cell: Cell
     assert units(cell, waiting) == [("h1", "gpu", ["2"])]
 
 
-def test_a_host_keeps_units_until_it_has_forgotten_the_attempt(cell: Cell) -> None:
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_host_keeps_units_until_it_has_forgotten_the_attempt(cell: Cell, snapshot: bool) -> None:
     first, second = start(cell), start(cell)
     assert cell.admin("delete_jobs", targets=[str(first)], force=True).status == 0
     waiting = cell.submit(hard=["gpu=1"])
     cell.place()
     assert first not in cell.state.jobs and not cell.state.jobs[waiting].tasks
+    if snapshot:
+        cell.master.spool.snapshot(cell.state)
     restart(cell)
     cell.place()
     assert not cell.state.jobs[waiting].tasks, "the host may still run the task that was given up"
