@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, task_limit_reached, user_limit
 from gridengine.placement.reasons import Reason
 from gridengine.placement.reserved import reservation_waits
-from gridengine.placement.unit_occupants import reason_text
+from gridengine.placement.unit_occupants import reason_text, units_lacking_in_reservation
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import Hold, Job
 from gridengine.state.state import State
@@ -96,6 +96,9 @@ def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator")
         causes.append(Cause("start_time", text, sorted({task.mishap for task in paused if task.mishap})[:EXAMPLES]))
     if job.ar and (waiting := reservation_waits(state, job)):
         causes.append(Cause("reservation", waiting.clause))
+    elif job.waits and (lacking := units_lacking_in_reservation(state, job)):
+        text = f"all units of {lacking} that its reservation still has are in use"
+        causes.append(Cause("reservation", text))
     limits = (task_limit_reached(state, job), user_limit(state, job))
     if next(ready_tasks(state, job, now), None) is not None and job_waits(state, job, now) is None:
         causes += [Cause("limit", limit.clause) for limit in limits if limit is not None]

@@ -1,6 +1,7 @@
 """Unit occupants: which units of a resource map are in use, and by which jobs, as a sentence for people.
 
-Owns this sentence, which `qexplain` shows in place of the remaining amount. Called by `gridengine.placement.explanation`.
+Owns this sentence, which `qexplain` shows in place of the remaining amount, and the search for units that a reservation lacks.
+Called by `gridengine.placement.causes`.
 Source: adr/0320.
 """
 
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gridengine.placement.reasons import Reason
-from gridengine.placement.unit_choice import resource_maps, shares_of
+from gridengine.placement.unit_choice import free_shares, place_of, resource_maps, shares_of
 from gridengine.state.bookings import GLOBAL
+from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 _LISTED = 8
@@ -30,6 +32,19 @@ def reason_text(state: State, reason: Reason) -> str:
     total = sum(shares_of(state, place, reason.resource).values())
     shown = [*uses[:_LISTED], *([f"{len(uses) - _LISTED} more"] if len(uses) > _LISTED else [])]
     return f"{level.format(place=place)}, {reason.resource}: {len(uses)} of {total} in use ({', '.join(shown)})"
+
+
+def units_lacking_in_reservation(state: State, job: Job) -> str:
+    """The resource of which no host of the job's reservation has units left for a slot, "" if none lacks: an administrator
+    removed units on which the reservation counts."""
+    reservation = state.reservations.get(job.ar)
+    if reservation is None:
+        return ""
+    for resource in job.hard.keys() & state.derived(resource_maps):
+        places = {place_of(state, grant.host, resource) for grant in reservation.granted}
+        if all(sum(free_shares(state, place, resource).values()) < int(job.hard[resource]) for place in places):
+            return resource
+    return ""
 
 
 def _uses(state: State, place: str, resource: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.decide.hosts.orphans import adoption_events
+from gridengine.placement.explanation import explanation
 from gridengine.protocols.delivery import Load, Origin
 from gridengine.state.apply import apply
 from gridengine.state.machines.configuration import ObjectRemoved
@@ -312,6 +313,8 @@ def test_a_job_of_a_reservation_waits_for_units_that_were_removed(cell: Cell) ->
     assert not set_values(cell, "h1", "gpu=1(0)")
     inside = start(cell, ar=int(answer.data["id"]))  # type: ignore[index,call-overload]
     assert not cell.state.jobs[inside].tasks
+    (cause,) = explanation(cell.state, cell.state.jobs[inside], cell.now).causes
+    assert cause.text == "all units of gpu that its reservation still has are in use"
     cell.end(outside)
     cell.cycle()
     assert units(cell, inside) == [("h1", "gpu", ["0"])]
