@@ -24,7 +24,7 @@ CONSUMABLE = {"gpu": "YES", "card": "JOB", "nic": "HOST"}
 
 
 class World:
-    """A cell, and what may happen to it. `dice`: decides everything."""
+    """A cell, and the events of its life. `dice`: decides everything."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.dice = random.Random(seed)

@@ -46,7 +46,7 @@ def watch_alarms(app: web.Application) -> None:
 
 @pytest.fixture
 def play(visits: Visits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Cell, Caller], ServedCell]]:
-    """Starts the web server of a cell for one visitor; it ends after its pages."""
+    """Starts the web server of a cell for one visitor; the server ends after its pages."""
     monkeypatch.setattr("daemons.web.alarms.watch.ROUND_S", 0.2)
     started: list[ServedCell] = []
 
@@ -203,7 +203,7 @@ def test_a_user_submits_reads_the_output_and_resubmits_what_failed(
 
 
 def month_before_last(day: int) -> float:
-    """Noon (epoch s) of a day of the month before the last one."""
+    """Noon (epoch s) of a day of the month before the last month."""
     first = datetime.now(UTC).replace(day=1, hour=12, minute=0, second=0, microsecond=0)
     last = (first - timedelta(days=1)).replace(day=1)
     return (last - timedelta(days=1)).replace(day=day).timestamp()
@@ -219,7 +219,7 @@ def last_month(day: int) -> float:
 def test_a_manager_reads_the_report_of_last_month(
     visits: Visits, play: Callable[[Cell, Caller], ServedCell], tmp_path: Path
 ) -> None:
-    """By project, with the month before beside it, as a file, and from a project to what failed."""
+    """By project beside the month before, as a file, and from there to failures."""
     (tmp_path / "accounting").write_bytes(b"".join([
         accounting_line(month_before_last(1) - DAY_S, 10),
         accounting_line(month_before_last(10), 3600, project="physics"),

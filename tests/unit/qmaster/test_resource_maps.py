@@ -1,4 +1,4 @@
-"""Resource maps of a cell: their configuration, the units that tasks get at dispatch, and what becomes of units (adr/0320)."""
+"""Resource maps of a cell: their configuration, the units that tasks get at dispatch, and the fate of units (adr/0320)."""
 
 from pathlib import Path
 from typing import Any

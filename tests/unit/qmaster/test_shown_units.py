@@ -1,4 +1,4 @@
-"""Named units as commands and records show them: what is free, what a task has, and who has what another job waits for."""
+"""Named units as commands and records show them: free units, units of a task, and owners of units for which a job waits."""
 
 import json
 from pathlib import Path

@@ -25,7 +25,7 @@ def book_of(visitor: Visitor) -> AlarmBook:
 
 
 def begin(visitor: Visitor, *alarms: Alarm) -> None:
-    """Let these alarms be the active ones."""
+    """Make these the active alarms."""
     book = book_of(visitor)
     for second in (-90, -60, 0):
         book.update(alarms, NOW + second)

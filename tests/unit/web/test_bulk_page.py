@@ -1,4 +1,4 @@
-"""One attribute of many objects: previewed, changed in one transaction or not at all, undone as one."""
+"""One attribute of many objects: previewed, changed in one transaction or not at all, undone in one step."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ JUNK = "(( no value ,,=["
 
 
 def faults_of(page: Any) -> dict[str, str]:
-    """What is said beside fields, by their names."""
+    """The errors beside fields, by the names of fields."""
     faults = page.xpath("//span[@class='error']")
     return {each.get("id").removeprefix("error-").replace(".", " "): text_of(each) for each in faults}
 

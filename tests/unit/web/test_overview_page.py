@@ -23,7 +23,7 @@ def notes(shown: Any) -> list[str]:
 
 
 def begin(visitor: Visitor, *alarms: Alarm) -> Any:
-    """Let these alarms be the active ones; returns their book."""
+    """Make these the active alarms; returns their book."""
     app: Any = visitor.client.app
     shared = app[WEB]
     for later in (0, 60):
