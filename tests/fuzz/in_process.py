@@ -18,14 +18,17 @@ from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
+from daemons.qmaster.serve.requests import forecasting
 from daemons.qmaster.serve.service import Service
 from daemons.schedd.cycle import schedule
 from gridengine.config import KINDS
 from gridengine.protocols.delivery import Load
 from gridengine.protocols.gdi.requests import Answer, Caller
+from tests.forecasts import ask_thread
 from tests.fuzz.shapes import TYPES, Shapes
 from tests.harness import LOAD, MASTER, USERS, Cell
 from tests.service_callbacks import IdleCallbacks
@@ -129,7 +132,8 @@ class Fuzzer:
         root.addHandler(handler)
         gc.callbacks.append(self._collection)
         try:
-            asyncio.run(self._play(goes_on))
+            with patch.object(forecasting, "ask_process", ask_thread):  # a program takes seconds to start
+                asyncio.run(self._play(goes_on))
         finally:
             gc.callbacks.remove(self._collection)
             root.removeHandler(handler)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from aiohttp import CookieJar
 from aiohttp.test_utils import TestClient, TestServer
 
-from daemons.forecast.answers import answer
-from daemons.forecast.run_times import RunTimes
 from daemons.qmaster.serve.requests import forecasting
 from daemons.web.access import guard as guards
 from daemons.web.app import build_app
-from gridengine.protocols.forecasting import ForecastQuestion
-from gridengine.protocols.gdi.requests import Answer, Caller
-from gridengine.state.parts import whole_state
+from gridengine.protocols.gdi.requests import Caller
+from tests.forecasts import ask_thread
 from tests.harness import Cell
 from tests.unit.web.access_server import AccessServer, Play
 from tests.unit.web.browsing import Visitor, visiting
@@ -73,9 +68,4 @@ def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
 @pytest.fixture
 def forecasts_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forecasts are made in this process, without ended tasks to learn from."""
-
-    async def ask(spool: str, question: bytes) -> Answer:
-        asked = msgspec.msgpack.decode(question, type=ForecastQuestion)
-        return Answer(data=answer(lambda: whole_state(asked.parts), RunTimes([]), asked.body, asked.now, UTC))
-
-    monkeypatch.setattr(forecasting, "ask_process", ask)
+    monkeypatch.setattr(forecasting, "ask_process", ask_thread)

@@ -20,6 +20,8 @@ from gridengine.protocols.gdi.requests import Answer
 Body = dict[str, Any]
 _LONGEST_S = 50.0
 """Seconds after which a command would have given up."""
+MOST_WAITING = 20
+"""Questions that wait for the process; a further one is refused."""
 
 
 class Forecasting:
@@ -27,12 +29,19 @@ class Forecasting:
 
     def __init__(self) -> None:
         self._one_at_a_time = asyncio.Lock()
+        self._waiting = 0
 
     async def answer(self, master: Master, body: Body) -> Answer:
-        """The answer for the present state."""
-        async with self._one_at_a_time:
-            question = ForecastQuestion(body, master.spool.parts(master.state), master.world().now)
-            return await ask_process(str(master.spool.path), msgspec.msgpack.encode(question))
+        """The answer for the present state; a refusal while too many questions wait."""
+        if self._waiting >= MOST_WAITING:
+            return Answer(1, [("error", "too many forecasts are being computed: try again in a minute")])
+        self._waiting += 1
+        try:
+            async with self._one_at_a_time:
+                question = ForecastQuestion(body, master.spool.parts(master.state), master.world().now)
+                return await ask_process(str(master.spool.path), msgspec.msgpack.encode(question))
+        finally:
+            self._waiting -= 1
 
 
 async def ask_process(spool: str, question: bytes) -> Answer:
