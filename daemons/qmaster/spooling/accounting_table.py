@@ -97,17 +97,21 @@ class AccountingTable:
         tests = "".join(" and instr(record, ?)" for _ in texts)
         query = f"select id, record from accounting where id > ? and id <= ?{tests} order by id"
         if body.get("newest"):
-            last = after - 1 if after else self.last()
+            last = self._newest_before(after)
             first = max(0, last - most)
             return self._db.execute(f"{query} desc", (first, last, *texts)), first + 1 if first else 0
         end = after + most
         return self._db.execute(query, (after, end, *texts)), end if end < self.last() else 0
 
+    def _newest_before(self, row: int) -> int:
+        """The last row before a row; of all rows for 0."""
+        return min(row - 1, self.last()) if row else self.last()
+
     def holds_more_than(self, most: int, body: Body) -> bool:
         """Whether this search has to read more than `most` rows."""
         job_ids, after = requested_ids(body), int(body.get("after", 0))
         if job_ids is None:
-            return (after - 1 if after and body.get("newest") else self.last() - after) > most
+            return (self._newest_before(after) if body.get("newest") else self.last() - after) > most
         where, values = _select_clause(job_ids, after)
         # only the index is read
         row = self._db.execute(f"select count(*) from (select 1 {where} limit ?)", (*values, most + 1)).fetchone()

@@ -63,6 +63,9 @@ def test_a_search_may_begin_with_the_newest(table: AccountingTable, body: dict[s
     found = [one for page in pages(table, {**body, "newest": True}, **most) for one in page["records"]]
     assert found == [one for one in map(record, reversed(range(100))) if record_filter(body)(one)]
     assert table.holds_more_than(10, {"newest": True}) and not table.holds_more_than(10, {"newest": True, "after": 11})
+    far = {**body, "newest": True, "after": 2**31}
+    assert not table.holds_more_than(100, far)
+    assert [one for page in pages(table, far, **most) for one in page["records"]] == found
 
 
 def test_a_code_of_failure_or_an_exit_status_is_no_success(table: AccountingTable) -> None:
