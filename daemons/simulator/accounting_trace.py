@@ -11,8 +11,8 @@ from daemons.simulator.trace import JobTrace, TracedJob, TracedTask, TraceFaults
 from gridengine.usage.accounting import AccountingRecord
 
 _NONE = frozenset({"NONE", "", "UNKNOWN"})
-_NEVER_RAN = "records are of tasks that never ran, and were left out: job"
-_BACKWARDS = "records end before they start, or start before their submission, and were left out: job"
+_NEVER_RAN = "records of tasks that never ran, left out"
+_BACKWARDS = "records that end before they start, or start before their submission, left out"
 
 _JobKey = tuple[str, str]
 
@@ -27,10 +27,10 @@ def trace_of_records(records: Iterable[AccountingRecord]) -> JobTrace:
             continue
         submit, start, end = float(record.submission_time), float(record.start_time), float(record.end_time)
         if not (start and end):
-            faults.note(_NEVER_RAN, record.job_number)
+            faults.note(_NEVER_RAN, f"job {record.job_number}")
             continue
         if submit < 0 or not submit <= start <= end:
-            faults.note(_BACKWARDS, record.job_number)
+            faults.note(_BACKWARDS, f"job {record.job_number}")
             continue
         key = record.job_number, record.submission_time
         if key not in jobs:
@@ -68,7 +68,7 @@ def _add_requests(job: TracedJob, category: str) -> None:
         if option in ("-soft", "-hard"):
             is_soft = option == "-soft"
         elif option == "-l":
-            (job.soft if is_soft else job.hard).append(next(options, ""))
+            (job.soft if is_soft else job.hard).extend(filter(None, next(options, "").split(",")))
         elif option == "-pe":
             job.pe, job.pe_range = next(options, ""), next(options, "1")
         elif option == "-q" and not is_soft:

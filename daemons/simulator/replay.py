@@ -157,8 +157,8 @@ class Replay:
             Caller(job.owner, _ID, job.group, _ID, self._cell.submit_host),
         )
         if answer.status:
-            errors = [text for level, text in answer.answers if level == "error"]
-            self._outcome.refused.note(f"jobs are refused ({' '.join(errors)}): job", str(job.number))
+            reason = next((text for level, text in answer.answers if level == "error"), "").partition("\n")[0]
+            self._outcome.refused.note(f"refused jobs ({reason.removeprefix('error: ')})", f"job {job.number}")
             return
         self._verified.add(shape)
         self._jobs[int(answer.data["job_id"])] = job  # type: ignore[index]

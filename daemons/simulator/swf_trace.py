@@ -13,8 +13,8 @@ FIELDS = 18
 _NUMBER, _SUBMIT, _RUN, _PROCESSORS, _CPU = 0, 1, 3, 4, 5
 _REQUESTED_PROCESSORS, _REQUESTED_TIME, _STATUS, _USER, _GROUP = 7, 8, 10, 11, 12
 _COMPLETED = 1
-_NO_LINE = "lines are no jobs of the Standard Workload Format, and were left out: line"
-_NEGATIVE = "jobs have no submission, time or processors above zero, and were left out: line"
+_NO_LINE = "lines that are no jobs of the Standard Workload Format, left out"
+_NEGATIVE = "jobs without a submission, a time or processors above zero, left out"
 _START = "UnixStartTime:"
 
 
@@ -33,11 +33,11 @@ def trace_of_swf(lines: Iterable[bytes], pe: str) -> JobTrace:
         except ValueError:
             values = []
         if len(values) != FIELDS or any(value != value or abs(value) == float("inf") for value in values):
-            faults.note(_NO_LINE, str(number))
+            faults.note(_NO_LINE, f"line {number}")
             continue
         processors = int(values[_REQUESTED_PROCESSORS] if values[_REQUESTED_PROCESSORS] > 0 else values[_PROCESSORS])
         if values[_SUBMIT] < 0 or values[_RUN] < 0 or processors < 1:
-            faults.note(_NEGATIVE, str(number))
+            faults.note(_NEGATIVE, f"line {number}")
             continue
         jobs.append(_job(values, begin, processors, pe))
     return in_order(jobs, faults)

@@ -55,7 +55,7 @@ class TraceFaults:
     places: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, what: str, place: str) -> None:
-        """Count a fault. `what`: a plural, such as "lines are no jobs"."""
+        """Count a fault. `what`: a plural, such as "lines without a job"; `place`: such as "line 7"."""
         self.counts[what] = self.counts.get(what, 0) + 1
         named = self.places.setdefault(what, [])
         if len(named) < MOST_NAMED:
@@ -64,7 +64,7 @@ class TraceFaults:
     def sentences(self) -> list[str]:
         """One sentence a fault, with the first places."""
         return [
-            f"{count} {what}: {', '.join(self.places[what])}{', …' if count > len(self.places[what]) else ''}"
+            f"{what}: {count} ({', '.join(self.places[what])}{', …' if count > len(self.places[what]) else ''})"
             for what, count in self.counts.items()
         ]
 

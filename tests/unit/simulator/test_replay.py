@@ -50,7 +50,7 @@ def test_a_job_that_no_host_can_run_is_refused_and_named() -> None:
     outcome = replay(configuration(2, 2), job(1, 0, 5), job(2, 0, 5, **wide), job(3, 1, 5, **wide))
     assert [run.number for run in outcome.runs] == [1]
     (sentence,) = outcome.refused.sentences()
-    assert sentence.startswith("2 jobs are refused (") and sentence.endswith(": 2, 3")
+    assert sentence.startswith("refused jobs (") and sentence.endswith("): 2 (job 2, job 3)")
 
 
 def test_tasks_that_never_start_are_counted() -> None:

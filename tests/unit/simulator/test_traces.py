@@ -6,6 +6,7 @@ from bench import traces
 from daemons.simulator.accounting_trace import trace_of_records
 from daemons.simulator.swf_trace import trace_of_swf
 from gridengine.usage.accounting import FIELDS, AccountingRecord, is_valid_record, parse_line
+from tests.unit.simulator.small_cell import configuration, replay
 
 _PLAIN = dict.fromkeys(FIELDS, "0") | {
     "owner": "alice", "group": "users", "job_name": "sim", "job_number": "5", "project": "NONE", "granted_pe": "NONE",
@@ -21,9 +22,15 @@ def record(**fields: object) -> AccountingRecord:
 def test_requests_come_from_the_category() -> None:
     category = "-q a.q,b.q -masterq a.q -l h_rt=100,m=2G -soft -l arch=x -pe mpi 4-8 -P p"
     (job,) = trace_of_records([record(category=category, project="p", granted_pe="mpi", slots=8)]).jobs
-    assert (job.hard, job.soft, job.pe, job.pe_range) == (["h_rt=100,m=2G"], ["arch=x"], "mpi", "4-8")
+    assert (job.hard, job.soft, job.pe, job.pe_range) == (["h_rt=100", "m=2G"], ["arch=x"], "mpi", "4-8")
     assert (job.queues, job.master_queues, job.project) == (("a.q", "b.q"), ("a.q",), "p")
     assert [task.run_s for task in job.tasks] == [50]
+
+
+def test_a_job_with_several_requests_is_replayed() -> None:
+    made = trace_of_records([record(category="-l h_rt=100,arch=lx-amd64")])
+    outcome = replay(configuration(1, 1), *made.jobs)
+    assert (outcome.refused.sentences(), [run.run_s for run in outcome.runs]) == ([], [50])
 
 
 def test_a_job_without_a_category_has_the_slots_that_it_got() -> None:
@@ -47,8 +54,8 @@ def test_records_with_impossible_times_are_counted_and_named() -> None:
     made = trace_of_records([record(end_time=105, job_number=6), record(start_time=0, job_number=7), record(submission_time=-5)])
     assert made.jobs == []
     first, second = made.faults.sentences()
-    assert first.startswith("2 records end before they start") and first.endswith("job: 6, 5")
-    assert second.startswith("1 records are of tasks that never ran") and second.endswith("job: 7")
+    assert first.startswith("records that end before they start") and first.endswith(": 2 (job 6, job 5)")
+    assert second == "records of tasks that never ran, left out: 1 (job 7)"
 
 
 def test_jobs_of_the_standard_workload_format() -> None:
@@ -69,8 +76,8 @@ def test_lines_that_are_no_jobs_are_counted_and_named() -> None:
     made = trace_of_swf([*bad, *negative, b"; UnixStartTime: never", good], "mpi")
     assert len(made.jobs) == 1
     first, second = made.faults.sentences()
-    assert first.startswith("4 lines are no jobs") and first.endswith("line: 1, 2, 3, 4")
-    assert second.startswith("2 jobs have no submission") and second.endswith("line: 5, 6")
+    assert first.startswith("lines that are no jobs") and first.endswith(": 4 (line 1, line 2, line 3, line 4)")
+    assert second.startswith("jobs without a submission") and second.endswith(": 2 (line 5, line 6)")
 
 
 def test_made_traces_are_read_without_faults_and_repeat_with_their_seed() -> None:
