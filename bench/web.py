@@ -1,4 +1,4 @@
-"""Costs of a hundred open pages, and of a hundred polling programs, in a cell with many jobs: figures as JSON.
+"""Costs of some hundred open pages, and of as many polling programs, in a cell with many jobs: figures as JSON.
 
     web.py CELL.env [--jobs 10000] [--rounds 3] [--seconds 20]
 
@@ -21,7 +21,8 @@ from typing import Any
 
 from bench.siege import Cell
 
-VISITORS, SHARE, SLOWER = 100, 0.10, 1.10
+VISITORS, SHARE, SLOWER = 96, 0.10, 1.10
+"""Visitors: as many streams as three users may have open; limits of the CPU share, and of the time of a submission."""
 PLAY = Path(__file__).with_name("web_play.py")
 _QSUB = (
     "end=$((SECONDS + {seconds})); while [ $SECONDS -lt $end ]; do a=$(date +%s%N); "
