@@ -16,7 +16,7 @@
 #                              only in files like ONLY='daemons/qmaster/decide/*'
 #   make keep-spool NAME=v2    keep the spool of this version in tests/data, for tests of later versions
 #   make pages                 generate docs/commands from the option table, the tables of docs/formats, and the man pages for this checkout
-#   make messages              generate tests/data/messages.txt, all messages of the commands, to review their changes
+#   make messages              generate tests/data/messages.txt and console_texts.txt, all texts of the commands and of the console, to review their changes
 #   make pictures              take the pictures of docs/web.md again, from a cell in one process (chromium-headless-shell)
 #   make docs                  build the documentation site in build/site, which needs no network; make install includes it
 #   make drmaa                 build libdrmaa.so.1.0 in build/drmaa/ARCH, also for 64-bit ARM if aarch64-linux-gnu-gcc is installed
@@ -196,6 +196,7 @@ pictures: setup
 
 messages: setup
 	@$(BIN)/python -m tools.messages
+	@$(BIN)/python -m tools.console_texts
 
 demo: setup
 	@$(BIN)/gridengine demo $(filter --web,$(MAKECMDGOALS))

@@ -233,7 +233,8 @@ async def _send(visit: Visit, filled: FilledForm, check: bool, typed: bool, data
     is_cheap = len(visit.shared.mirror.state.instances) <= MAX_INSTANCES_TYPED
     data["outlook"] = outlook(visit, body) if check and (is_cheap or not typed) else None
     if data["outlook"] is not None and data["outlook"].tone != "ok":  # no green line below the reasons why a job has to wait
-        data["answers"] = [each for each in data["answers"] if FOUND not in each[1]]
+        others = (each for each in data["answers"] if FOUND not in each[1])
+        data["answers"] = [("warning" if level == "info" else level, text) for level, text in others]
     if isinstance(answer.data, dict) and not check:
         tasks = f".{answer.data['tasks']}" if answer.data.get("tasks") else ""
         data["job"] = answer.data["job_id"]

@@ -15,7 +15,13 @@ from typing import Any
 
 from aiohttp import web
 
+from daemons.web.alarms.alarm_settings import AlarmSettings
+from daemons.web.alarms.book import AlarmBook
+from daemons.web.alarms.view import Thresholds
+from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
+from daemons.web.shared import Web
+from daemons.web.trends.trend_store import CELL, HOST, QUEUE, TrendStore, series_name
 from gridengine.protocols.delivery import Ended, Load, OutputTail, UsageReport
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Usage
@@ -171,6 +177,18 @@ def _accounting_lines(now: int) -> Iterator[str]:
         yield acct(job, start, start + run, owner=owner, project=project, **used)
 
 
+async def _look_back(shared: Web) -> None:
+    """Trends of a day in waves, and the alarms of the present."""
+    shared.alarms, shared.trends = AlarmBook(hold_s=0.0), TrendStore(shared.cell.common / "trends.db")
+    await AlarmWatch(shared, AlarmSettings(Thresholds())).evaluate(shared.mirror.now)
+    for minutes in range(1430, -1, -1):
+        wave = 0.5 + 0.3 * math.sin(minutes / 190) + 0.15 * math.sin(minutes / 41)
+        used, down = round(64 * wave), 32 if minutes < 60 else 24
+        series = {series_name(CELL): (used, 4 * (minutes % 400 < 90), 96 - used - down, down, 30 + minutes // 30, used, wave)}
+        series |= {series_name(HOST, host): (wave, 0.2 + 0.5 * wave, round(12 * wave)) for host in HOSTS}
+        await shared.trends.add(shared.mirror.now - 60 * minutes, series | {series_name(QUEUE, "all.q"): (used, 60)})
+
+
 @contextmanager
 def pictured_cell(directory: Path) -> Iterator[str]:
     """The address of the web server of the cell; the database has all records."""
@@ -185,6 +203,7 @@ def pictured_cell(directory: Path) -> Iterator[str]:
         link.host = VISITOR.host
         link.tail = OutputTail("/home/alice/model.o3", len(_OUTPUT), 0, _OUTPUT)
         scene.play()
+        await _look_back(shared)
         return build_app(shared, [guard(VISITOR)])
 
     writer = writer_cell.writer()

@@ -75,8 +75,10 @@ def test_a_job_that_would_wait_or_never_run_is_not_green(followed: Followed, bro
     assert tone == "note bad" and text.startswith("Cannot run")
     followed.cell.admin("change_states", action="disable", what="queue", targets=["*"])
     followed.take()
-    tone, text = verdict(browse(submitted({"command": "/bin/true", "check": "1"})))
+    shown = browse(submitted({"command": "/bin/true", "check": "1"}))
+    tone, text = verdict(shown)
     assert tone == "note warn" and "suitable queues are unavailable" in text
+    assert shown.xpath("//*[contains(@class, 'note ok')]") == []
 
 
 def test_the_expected_start_is_shown_with_what_helps(followed: Followed, browse: Any) -> None:
