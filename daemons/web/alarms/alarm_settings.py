@@ -6,15 +6,15 @@ Owns their names, defaults and limits. Called by `daemons.web.settings`. Source:
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from daemons.web.alarms.book import HOLD_S
 from daemons.web.alarms.rules import RULES, SEVERITIES, Severity
 from daemons.web.alarms.view import Thresholds
+from daemons.web.setting_values import SettingTable, mail_addresses, parse_settings, split_items
 from gridengine.errors import InvalidValueError
-from gridengine.syntax.mail_address import check_mail_address
 from gridengine.values.units import INFINITY, parse_memory, parse_number, parse_time
 
 
@@ -49,29 +49,17 @@ def _percent(text: str) -> float:
     return parse_number(text, 1, 100) / 100
 
 
-def _items(text: str) -> tuple[str, ...]:
-    return tuple(text.replace(",", " ").split())
-
-
-def _addresses(text: str) -> tuple[str, ...]:
-    return tuple(check_mail_address(each) for each in _items(text))
-
-
 def _rules(text: str) -> frozenset[str]:
-    for name in _items(text):
+    for name in split_items(text):
         if name not in RULES:
             raise InvalidValueError(f'there is no rule "{name}", only {", ".join(RULES)}')
-    return frozenset(_items(text))
+    return frozenset(split_items(text))
 
 
 def _severity(text: str) -> str:
     if text not in SEVERITIES:
         raise InvalidValueError(f'"{text}" is none of {", ".join(SEVERITIES)}')
     return text
-
-
-def _host(text: str) -> str:
-    return text.lower()
 
 
 def check_webhook(text: str) -> str:
@@ -95,7 +83,7 @@ def _is_private(host: str) -> bool:
         return host == "localhost"
 
 
-_THRESHOLDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+_THRESHOLDS: SettingTable = {
     "alarm_host_away": ("host_away_s", _seconds),
     "alarm_job_pending": ("job_pending_s", _seconds),
     "alarm_quota_full": ("quota_part", _percent),
@@ -106,12 +94,12 @@ _THRESHOLDS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "alarm_mail_failed": ("mail_failed_s", _seconds),
     "alarm_off": ("off", _rules),
 }
-_OTHERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+_OTHERS: SettingTable = {
     "alarm_hold": ("hold_s", _seconds),
-    "alarm_mail": ("mail", _addresses),
+    "alarm_mail": ("mail", mail_addresses),
     "alarm_webhook": ("webhook", check_webhook),
     "alarm_severity": ("severity", _severity),
-    "alarm_sender": ("sender", _host),
+    "alarm_sender": ("sender", str.lower),
 }
 SETTINGS = (*_THRESHOLDS, *_OTHERS)
 """Names of all settings of alarms."""
@@ -119,16 +107,5 @@ SETTINGS = (*_THRESHOLDS, *_OTHERS)
 
 def parse_alarm_settings(texts: Mapping[str, str]) -> AlarmSettings:
     """The settings among the lines of `common/web`. Raises InvalidValueError, with the name of the setting."""
-    thresholds = Thresholds(**_parsed(texts, _THRESHOLDS))
-    return AlarmSettings(thresholds=thresholds, **_parsed(texts, _OTHERS))
-
-
-def _parsed(texts: Mapping[str, str], table: Mapping[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, (field, parse) in table.items():
-        if name in texts:
-            try:
-                found[field] = parse(texts[name])
-            except InvalidValueError as fault:
-                raise InvalidValueError(f"{name}: {fault}") from None
-    return found
+    thresholds = Thresholds(**parse_settings(texts, _THRESHOLDS))
+    return AlarmSettings(thresholds=thresholds, **parse_settings(texts, _OTHERS))

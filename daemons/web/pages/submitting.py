@@ -303,7 +303,7 @@ def _origin_fields(user: str, host: str, request: Mapping[str, Any]) -> dict[str
 
 
 MAX_INSTANCES_TYPED = 1000
-"""Queue instances up to which the outlook is also computed while the visitor types: 30 ms. In larger cells *Check* has it."""
+"""Queue instances up to which the outlook is also computed while the visitor types; in larger cells by *Check* alone."""
 _LONG_GROUPS = {
     heading: [field for field in fields if field.name not in SHORT_OPTIONS] for heading, fields in FORM.groups.items()
 }

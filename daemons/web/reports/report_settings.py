@@ -5,11 +5,11 @@ Owns their names and defaults. Called by `daemons.web.settings`. Source: docs/we
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
+from daemons.web.setting_values import SettingTable, mail_addresses, parse_settings
 from gridengine.errors import InvalidValueError
-from gridengine.syntax.mail_address import check_mail_address
 from gridengine.usage.report import BY
 
 
@@ -22,18 +22,14 @@ class ReportSettings(NamedTuple):
     sender: str = ""
 
 
-def _addresses(text: str) -> tuple[str, ...]:
-    return tuple(check_mail_address(each) for each in text.replace(",", " ").split())
-
-
 def _by(text: str) -> str:
     if text not in BY:
         raise InvalidValueError(f'"{text}" is none of {", ".join(BY)}')
     return text
 
 
-_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "report_mail": ("mail", _addresses),
+_SETTINGS: SettingTable = {
+    "report_mail": ("mail", mail_addresses),
     "report_by": ("by", _by),
     "report_sender": ("sender", str.lower),
 }
@@ -43,11 +39,4 @@ SETTINGS = tuple(_SETTINGS)
 
 def parse_report_settings(texts: Mapping[str, str]) -> ReportSettings:
     """The settings among the lines of `common/web`. Raises InvalidValueError, with the name of the setting."""
-    found: dict[str, Any] = {}
-    for name, (field, parse) in _SETTINGS.items():
-        if name in texts:
-            try:
-                found[field] = parse(texts[name])
-            except InvalidValueError as fault:
-                raise InvalidValueError(f"{name}: {fault}") from None
-    return ReportSettings(**found)
+    return ReportSettings(**parse_settings(texts, _SETTINGS))

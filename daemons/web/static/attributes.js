@@ -24,8 +24,8 @@
       }
     }
     const count = all.filter((field) => field.classList.contains("changed")).length;
-    const told = document.querySelector("[data-changed]");
-    if (told) told.textContent = count ? `${count} changed` : "";
+    const status = document.querySelector("[data-changed]");
+    if (status) status.textContent = count ? `${count} changed` : "";
   }
 
   // the stored object is in the form, so a form that comes back with the visitor's values still knows what is changed
@@ -106,18 +106,18 @@
   }
   function showFault(field, text) {
     const input = control(field)?.closest("fieldset") ?? control(field);
-    let told = field.querySelector(".error");
-    if (!text) { told?.remove(); input?.removeAttribute("aria-invalid"); return; }
-    if (!told) {
-      told = document.createElement("span");
-      told.className = "error";
-      told.setAttribute("role", "status");
-      field.querySelector("small").before(told);
+    let message = field.querySelector(".error");
+    if (!text) { message?.remove(); input?.removeAttribute("aria-invalid"); return; }
+    if (!message) {
+      message = document.createElement("span");
+      message.className = "error";
+      message.setAttribute("role", "status");
+      field.querySelector("small").before(message);
     }
-    told.id = `error-attr.${field.dataset.attribute}`;
-    told.textContent = text;
+    message.id = `error-attr.${field.dataset.attribute}`;
+    message.textContent = text;
     input?.setAttribute("aria-invalid", "true");
-    input?.setAttribute("aria-describedby", `${told.id} help-attr.${field.dataset.attribute}`);
+    input?.setAttribute("aria-describedby", `${message.id} help-attr.${field.dataset.attribute}`);
   }
 
   // ---- a change of the matrix is marked as well

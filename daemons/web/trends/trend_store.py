@@ -171,7 +171,7 @@ class TrendStore:
 
     def _guarded(self, action: Callable[[apsw.Connection], T], default: T) -> T:
         """The result of an action on the file, in one transaction; `default` without a file, and after an error, which is logged.
-        A damaged file is put aside, and a new one begun."""
+        A damaged file is renamed, and a new one begun."""
         if self._path is None:
             return default
         with self._lock:
@@ -183,13 +183,13 @@ class TrendStore:
                 self._logged.clear()
                 return result
             except (apsw.CorruptError, apsw.NotADBError) as error:
-                self._put_aside(self._path, plain_fault(error))
+                self._rename_damaged(self._path, plain_fault(error))
             except (apsw.Error, OSError) as error:
                 if self._logged.is_new(reason := plain_fault(error)):
                     _log.error("cannot keep trends in %s: %s", self._path, reason)
         return default
 
-    def _put_aside(self, path: Path, reason: str) -> None:
+    def _rename_damaged(self, path: Path, reason: str) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -200,7 +200,7 @@ class TrendStore:
             path.rename(aside)
             _log.error("%s is damaged, and kept as %s: trends begin anew: %s", path, aside.name, reason)
         except OSError as error:
-            _log.error("%s is damaged, and cannot be put aside: %s", path, plain_fault(error))
+            _log.error("%s is damaged, and cannot be renamed: %s", path, plain_fault(error))
 
 
 def _open(path: Path) -> apsw.Connection:
