@@ -122,6 +122,11 @@ _ALL = (
         affects=("instances", "suspension"), hosts=True,
     ),
     Kind(
+        "host_units", key="hostname", noun="host units", empty="no host units defined",
+        not_shown='host units of "{}" are not defined', event_type="HOST_UNITS", option_names=("unit",),
+        directory="host_units", name_width=9, hosts=True, divided=True, made_by_editing=True,
+    ),
+    Kind(
         "host_group", key="group_name", noun="host group", empty="no host group list defined",
         removed_from="host group entry list", not_shown='Host group "{}" does not exist', event_type="HOST_GROUP",
         option_names=("hostgroup",), directory="hostgroups", affects=("instances", "suspension"), made_by_name=True,

@@ -17,6 +17,7 @@ FORMATS = {
     "cluster_queue": "queue_conf",
     "host_group": "hostgroup",
     "exec_host": "host_conf",
+    "host_units": "host_units",
     "complex": "complex",
     "parallel_environment": "sge_pe",
     "checkpoint": "checkpoint",

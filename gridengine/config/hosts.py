@@ -27,6 +27,7 @@ from gridengine.config.objects import ConfigObject
 from gridengine.errors import InvalidValueError
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import check_group_name, check_host_name, is_none
+from gridengine.syntax.unit_list import format_unit_list, parse_unit_list, unit_list_complexes
 from gridengine.values.load_values import STATIC_LOAD
 
 #: built-in attributes that a rule may test: static load values, and attributes that an administrator may set on a host
@@ -84,6 +85,23 @@ class ExecHost(ConfigObject):
     xprojects: Projects = "NONE"
     usage_scaling: Annotated[str, AttributeType(pair_list(_scaling, ("cpu", "mem", "io")))] = "NONE"
     report_variables: Annotated[str, AttributeType(name_list(separator=","), refers_to("complex"))] = "NONE"
+
+
+def _units(text: str) -> str:
+    """A unit list in its printed form."""
+    return "NONE" if is_none(text) else format_unit_list(parse_unit_list(given(text)))
+
+
+class HostUnits(ConfigObject):
+    """The properties of the named units of a host's resource maps: what they are, where they are, and their device files."""
+
+    kind: ClassVar[str] = "host_units"
+    key: ClassVar[str] = "hostname"
+
+    hostname: HostName
+    units: Annotated[
+        str, AttributeType(_units, lambda text: [("complex", name) for name in unit_list_complexes(text)])
+    ] = "NONE"
 
 
 class _BareHost(ConfigObject):

@@ -9,7 +9,7 @@ from gridengine.config.calendars import CalendarObject
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.config.complexes import Complex
 from gridengine.config.configuration import Configuration
-from gridengine.config.hosts import AdminHost, ExecHost, HostGroup, Manager, Operator, SubmitHost
+from gridengine.config.hosts import AdminHost, ExecHost, HostGroup, HostUnits, Manager, Operator, SubmitHost
 from gridengine.config.objects import ConfigObject
 from gridengine.config.parallel import Checkpoint, ParallelEnvironment
 from gridengine.config.resource_quota import ResourceQuota
@@ -23,6 +23,7 @@ KINDS: dict[str, type[ConfigObject]] = {
         ClusterQueue,
         HostGroup,
         ExecHost,
+        HostUnits,
         AdminHost,
         SubmitHost,
         Manager,

@@ -42,7 +42,7 @@ def _option(name: str, arguments: str, verb: str, kind: str, help: str) -> Optio
 
 
 _QUEUE, _PE, _CKPT, _CAL = "cluster_queue", "parallel_environment", "checkpoint", "calendar"
-_HOST, _GROUP, _RQS, _CONF = "exec_host", "host_group", "resource_quota", "configuration"
+_HOST, _UNITS, _GROUP, _RQS, _CONF = "exec_host", "host_units", "host_group", "resource_quota", "configuration"
 
 CONFIGURATION_OPTIONS: tuple[Option, ...] = (
     _option("-aq", "[queue_name]", "add", _QUEUE, "add a cluster queue in the editor"),
@@ -69,6 +69,13 @@ CONFIGURATION_OPTIONS: tuple[Option, ...] = (
     _option("-de", "host_list", "delete", _HOST, "delete execution hosts"),
     _option("-se", "host", "show", _HOST, "show an execution host"),
     _option("-sel", "", "list", _HOST, "list all execution hosts"),
+    _option("-aunit", "host", "add", _UNITS, "add the properties of a host's named units in the editor"),
+    _option("-Aunit", "file", "add_file", _UNITS, "add the properties of a host's named units from a file"),
+    _option("-munit", "host", "modify", _UNITS, "change the properties of a host's named units in the editor"),
+    _option("-Munit", "file", "modify_file", _UNITS, "replace the properties of a host's named units from a file"),
+    _option("-dunit", "host_list", "delete", _UNITS, "delete the properties of the named units of hosts"),
+    _option("-sunit", "host_list", "show", _UNITS, "show the properties of the named units of hosts"),
+    _option("-sunitl", "", "list", _UNITS, "list all hosts with properties of named units"),
     _option("-ah", "host_list", "add_names", "admin_host", "add administrative hosts"),
     _option("-dh", "host_list", "delete", "admin_host", "delete administrative hosts"),
     _option("-sh", "", "list", "admin_host", "list all administrative hosts"),

@@ -36,7 +36,7 @@ _OF_STATUS = (
 _OF_CONFIGURATION = (
     ("Cluster queues", "-sql -sq -aq -Aq -mq -Mq -dq -cq -sds"),
     ("Host groups", "-shgrpl -shgrp -shgrp_tree -shgrp_resolved -ahgrp -Ahgrp -mhgrp -Mhgrp -dhgrp"),
-    ("Hosts", "-sel -se -ae -Ae -me -Me -de -sh -ah -dh -ss -as -ds"),
+    ("Hosts", "-sel -se -ae -Ae -me -Me -de -sunitl -sunit -aunit -Aunit -munit -Munit -dunit -sh -ah -dh -ss -as -ds"),
     ("Resources", "-sc -mc -Mc"),
     ("Quotas", "-srqsl -srqs -arqs -Arqs -mrqs -Mrqs -drqs"),
     ("Parallel and checkpointing environments", "-spl -sp -ap -Ap -mp -Mp -dp -sckptl -sckpt -ackpt -Ackpt -mckpt -Mckpt -dckpt"),

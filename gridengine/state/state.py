@@ -24,6 +24,7 @@ from gridengine.state.configured.objects import (
     read_complex,
     read_exec_host,
     read_host_rule,
+    read_host_units,
     read_pe,
     read_project,
     read_quota_rules,
@@ -122,6 +123,7 @@ class State:
         self.complexes = Table(self.objects, "complex", read_complex)
         self.pes = Table(self.objects, "parallel_environment", read_pe)
         self.exec_hosts = Table(self.objects, "exec_host", read_exec_host)
+        self.host_units = Table(self.objects, "host_units", read_host_units)
         self.usersets = Table(self.objects, "userset", read_userset)
         self.users = Table(self.objects, "user", read_user)
         self.projects = Table(self.objects, "project", read_project)

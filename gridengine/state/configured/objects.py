@@ -17,6 +17,7 @@ from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none, none_as_null, split_names
 from gridengine.syntax.rqs import Rule, parse_rule
 from gridengine.syntax.share_tree import Node, parse_share_tree
+from gridengine.syntax.unit_list import UnitList, parse_unit_list
 
 
 class ComplexEntry(Struct, frozen=True):
@@ -150,6 +151,11 @@ def read_pe(name: str, text: dict[str, str]) -> ParallelEnvironment:
 def read_exec_host(name: str, text: dict[str, str]) -> ExecHost:
     """An exec host, or `global`."""
     return typed(ExecHost, text, name=name)
+
+
+def read_host_units(name: str, text: dict[str, str]) -> UnitList:
+    """The properties of the units of a host."""
+    return parse_unit_list(text["units"])
 
 
 def read_userset(name: str, text: dict[str, str]) -> UserSet:
