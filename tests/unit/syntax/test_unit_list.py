@@ -8,7 +8,8 @@ from gridengine.errors import InvalidValueError
 from gridengine.syntax.unit_list import UnitProperties, format_unit_list, parse_unit_list, unit_list_complexes
 
 TEXT = (
-    "gpu/0(gpu_mem=80G gpu_type=h100 device_files=/dev/nvidia0,/dev/nvidiactl numa_node=0 cores=0-15,32-47 identifier=GPU-1 links=1)"
+    "gpu/0(gpu_mem=80G gpu_type=h100 device_files=/dev/nvidia0,/dev/nvidiactl numa_node=0 cores=0-15,32-47 identifier=GPU-1"
+    " links=1)"
     " gpu/1() gpu/0:1(parent=0) nic/mlx5_0(numa_node=1)"
 )
 
