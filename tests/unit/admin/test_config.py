@@ -223,7 +223,7 @@ def test_another_cell_becomes_what_was_saved(
     saved = admin.cell
     for kind in KIND.values():
         if not saved.state.kind(kind.name):
-            assert saved.add(kind.name, "" if kind.single else "x").status == 0
+            assert saved.add(kind.name, "" if kind.single else "h1" if kind.hosts else "x").status == 0
     saved.configure("cluster_queue", "all.q", priority="5", user_lists="NONE", calendar="x")
     assert all(saved.state.kind(kind) for kind in KIND)
     assert admin("export", tmp_path / "saved")[0] == 0
