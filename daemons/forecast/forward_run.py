@@ -1,31 +1,25 @@
 """Forward run: the scheduler's cycles on a virtual clock, which jumps from one end of a task to the next.
 
-Owns the clock, the events of time (ends, calendars, advance reservations) and the bounds. `schedule`, `admit` and `apply` do the
-rest, as in the cell. Load averages of a host count as 0 once a task has ended there, job_load_adjustments have no effect, and
-other load values keep their present value. No jobs are submitted, deleted or altered. Called by `start`.
+Owns the clock, the ends of tasks and of advance reservations, and the bounds. `VirtualMaster` does the rest, as in the cell. Load
+averages of a host count as 0 once a task has ended there, job_load_adjustments have no effect, and other load values keep their
+present value. No jobs are submitted, deleted or altered. Called by `start`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from heapq import heappop, heappush
 
-from daemons.qmaster.admit import admit
-from daemons.qmaster.rules.calendars import calendar_changes
 from daemons.qmaster.rules.reservation_states import reservation_changes
-from daemons.qmaster.rules.subordination import concerned_hosts, subordination_changes
-from daemons.schedd.cycle import schedule
-from daemons.schedd.view import View
-from gridengine.state.affected import Affected
-from gridengine.state.apply import apply
+from daemons.qmaster.rules.subordination import follow_with_suspensions
+from daemons.simulator.virtual_master import VirtualMaster
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.machines.host import HostHeard
-from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskStarted
+from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
-from gridengine.syntax.calendar import next_change
 from gridengine.values.units import INFINITY
 
 RunTime = Callable[[Job, Task], float]
@@ -44,18 +38,16 @@ class ForwardRun:
     """
 
     def __init__(self, state: State, now: float, zone: tzinfo, run_time: RunTime) -> None:
-        self.state, self.reached, self._zone, self._run_time = state, now, zone, run_time
+        self.state, self.reached, self._run_time = state, now, run_time
         self._begin = now
         self.starts: dict[int, float] = {}
         self.is_complete = False
         self.steps = self.endless = 0
         self._ends: list[tuple[float, int, int, int]] = []
         self._idle_hosts: set[str] = set()
-        self._calendar_change = now
-        self._view: View | None = None
+        self._master = VirtualMaster(state, now, zone, (follow_with_suspensions,))
         settings = state.objects["scheduler"][""]
-        self._apply(ObjectSet("scheduler", "", {**settings, "job_load_adjustments": "NONE"}))
-        self._view = View(state)
+        self._master.record_events(ObjectSet("scheduler", "", {**settings, "job_load_adjustments": "NONE"}))
         for job in state.jobs.values():
             for task in job.tasks.values():
                 if task.granted:
@@ -69,36 +61,31 @@ class ForwardRun:
         while self.steps < MOST_STEPS and time <= self._begin + FARTHEST_S and may_go_on():
             self.steps += 1
             self.reached = time
-            next_wake = self._cycle(time)
+            self._happen(time)
             if missing is not None:
                 missing -= self.starts.keys()
                 if not missing:
                     self.is_complete = True
                     return
-            time = self._next_moment(time, next_wake)
+            time = self._next_moment(time)
             if time == INFINITY:
                 self.is_complete = True
                 return
 
-    def _cycle(self, now: float) -> float:
-        """Everything that happens at one moment; returns the time at which the scheduler wants to run again."""
-        assert self._view is not None
+    def _happen(self, now: float) -> None:
+        """Everything that happens at one moment, with a run of the scheduler."""
+        self._master.now = now
         self._end_tasks(now)
-        self._change_calendars(now)
+        self._master.change_calendars()
         self._tend_reservations(now)
-        orders = schedule(self._view, now, self._zone)
-        for event in admit(self.state, orders, now):
-            self._apply(event)
-            if isinstance(event, TaskDispatched):
-                self._apply(TaskStarted(event.job_id, event.task_id, event.attempt, now))
-                self.starts.setdefault(event.job_id, now)
-                job = self.state.jobs[event.job_id]
-                self._plan_end(job, job.tasks[event.task_id])
-        return orders.next_time or INFINITY
+        for job, task in self._master.cycle():
+            self.starts.setdefault(job.id, now)
+            self._plan_end(job, task)
 
-    def _next_moment(self, now: float, next_wake: float) -> float:
+    def _next_moment(self, now: float) -> float:
         """The next time at which something happens; INFINITY if nothing does."""
-        moments = [self._calendar_change, next_wake if next_wake > now else INFINITY]
+        next_wake = self._master.next_time
+        moments = [self._master.calendar_time, next_wake if next_wake > now else INFINITY]
         moments += [self._ends[0][0]] if self._ends else []
         for reservation in self.state.reservations.values():
             if reservation.ending:
@@ -122,47 +109,25 @@ class ForwardRun:
             task = self.state.task(job_id, task_id, attempt)
             if task is None or not task.granted:
                 continue
-            hosts = {grant.host for grant in task.granted}
-            self._apply(TaskEnded(job_id, task_id, attempt, now))
-            for host in hosts - self._idle_hosts:
-                self._forget_load(host, now)
+            hosts = {grant.host for grant in task.granted} - self._idle_hosts
+            self._idle_hosts |= hosts
+            unloaded = (self._unloaded(host, now) for host in sorted(hosts))
+            self._master.record_events(TaskEnded(job_id, task_id, attempt, now), *(each for each in unloaded if each))
 
-    def _forget_load(self, name: str, now: float) -> None:
-        self._idle_hosts.add(name)
+    def _unloaded(self, name: str, now: float) -> AnyEvent | None:
+        """The report of a host without load averages; None for a host that is not up."""
         host = self.state.hosts.get(name)
-        if host is not None and host.up:
-            averages = {value: "0" for value in host.load if value.removeprefix("np_").startswith("load_")}
-            self._apply(HostHeard(name, now, averages))
-
-    def _change_calendars(self, now: float) -> None:
-        if now < self._calendar_change:
-            return
-        for event in calendar_changes(self.state, now, self._zone):
-            self._apply(event)
-        local = datetime.fromtimestamp(now, self._zone).replace(tzinfo=None)
-        in_use = {config.calendar for config in self.state.configs.values() if config.calendar in self.state.calendars}
-        changes = [next_change(self.state.calendars[name], local) for name in in_use]
-        moments = [change[0].replace(tzinfo=self._zone).timestamp() for change in changes if change is not None]
-        self._calendar_change = min((moment for moment in moments if moment > now), default=INFINITY)
+        if host is None or not host.up:
+            return None
+        return HostHeard(name, now, {value: "0" for value in host.load if value.removeprefix("np_").startswith("load_")})
 
     def _tend_reservations(self, now: float) -> None:
         """Starts and ends of advance reservations; jobs that run in an ending reservation end with it."""
-        for event in reservation_changes(self.state, now, 0.0).events if self.state.reservations else ():
-            self._apply(event)
+        if self.state.reservations:
+            self._master.record_events(*reservation_changes(self.state, now, 0.0).events)
         for number in [number for number, each in self.state.reservations.items() if each.ending]:
             for job_id in list(self.state.reserved.jobs[number]):
                 for task in self.state.jobs[job_id].placed:
                     heappush(self._ends, (now, job_id, task.id, task.attempt))
         if self._ends and self._ends[0][0] <= now:
             self._end_tasks(now)
-
-    def _apply(self, event: AnyEvent) -> None:
-        """Apply an event, and the changes by subordination that follow on its hosts."""
-        affected = Affected.by(self.state, event)
-        if self._view is not None:
-            self._view.observe(affected)
-        apply(self.state, event)
-        self.state.revision += 1
-        if self._view is not None and self.state.superiors and (hosts := concerned_hosts(self.state, affected)):
-            for change in subordination_changes(self.state, hosts):
-                self._apply(change)

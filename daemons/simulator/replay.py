@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from daemons.simulator.trace import JobTrace, TracedJob, TracedTask, TraceFaults
-from daemons.simulator.virtual_cell import Started, VirtualCell
+from daemons.simulator.virtual_cell import VirtualCell
+from daemons.simulator.virtual_master import Started
 from gridengine.protocols.delivery import Ended
 from gridengine.protocols.gdi.requests import Caller, Submit
 from gridengine.state.jobs import Job, Task
@@ -22,12 +23,10 @@ from gridengine.values.units import INFINITY, parse_time
 
 _ID = 1_000_000
 """User and group id of all users: above each min_uid and min_gid."""
-_CALENDAR_STEP_S = 60.0
 _STEPS_WITHOUT_EVENT = 10_000
 """Runs of the scheduler without a start or an end, after which the rest of the jobs never starts."""
 _REPORTED = 256
 """Ended tasks between two reports of progress."""
-NEVER = float("inf")
 
 
 @dataclass(slots=True)
@@ -78,7 +77,6 @@ class Replay:
         self._ends: list[tuple[float, int, TaskKey, ReplayedTask, TracedTask]] = []
         self._jobs: dict[int, TracedJob] = {}
         self._verified: set[tuple[object, ...]] = set()
-        self._calendar_at = cell.now if cell.state.kind("calendar") else NEVER
         self._outcome = ReplayOutcome([], cell.slots, TraceFaults(), 0, 0)
         self._order = 0
 
@@ -98,18 +96,18 @@ class Replay:
 
     def _run(self) -> None:
         cell, idle = self._cell, 0
-        while (now := self._next_moment()) < NEVER and idle < _STEPS_WITHOUT_EVENT:
+        while (now := self._next_moment()) < INFINITY and idle < _STEPS_WITHOUT_EVENT:
             cell.now = max(now, cell.now)
             idle = 0 if self._happen(cell.now) else idle + 1
 
     def _next_moment(self) -> float:
         jobs = self._trace.jobs
-        submission = jobs[self._next].submit_time if self._next < len(jobs) else NEVER
-        end = self._ends[0][0] if self._ends else NEVER
+        submission = jobs[self._next].submit_time if self._next < len(jobs) else INFINITY
+        end = self._ends[0][0] if self._ends else INFINITY
         if not self._cell.state.jobs:
             return submission
-        requested = self._cell.next_time if self._cell.next_time > self._cell.now else NEVER
-        return min(submission, end, requested, self._calendar_at)
+        requested = self._cell.next_time if self._cell.next_time > self._cell.now else INFINITY
+        return min(submission, end, requested, self._cell.calendar_time)
 
     def _happen(self, now: float) -> bool:
         """Carry out the changes that are due, and run the scheduler. Returns whether any task ended, came or started."""
@@ -117,9 +115,7 @@ class Replay:
         while self._ends and self._ends[0][0] <= now:
             self._end(*heappop(self._ends)[2:])
             ended += 1
-        if now >= self._calendar_at:
-            self._cell.watch_calendars()
-            self._calendar_at = now - now % _CALENDAR_STEP_S + _CALENDAR_STEP_S
+        self._cell.change_calendars()
         jobs = self._trace.jobs
         while self._next < len(jobs) and jobs[self._next].submit_time <= now:
             self._submit(jobs[self._next])

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from daemons.simulator.replay import Replay
 from daemons.simulator.trace import TracedJob, TraceFaults, in_order
-from daemons.simulator.virtual_cell import Started, VirtualCell
+from daemons.simulator.virtual_cell import VirtualCell
+from daemons.simulator.virtual_master import Started
 from gridengine.config import KINDS
 from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.share_usage import ShareUsage

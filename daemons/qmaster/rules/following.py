@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.rules.calendars import all_calendar_changes
 from daemons.qmaster.rules.memberships import hosts_with_new_values, membership_changes
-from daemons.qmaster.rules.subordination import concerned_hosts, subordination_changes
+from daemons.qmaster.rules.subordination import follow_with_suspensions
 from daemons.qmaster.rules.task_ends import conclude_master, ended_masters
 from gridengine.kinds import kinds_affecting
 from gridengine.state.affected import Affected
@@ -37,13 +37,8 @@ def _ended_masters(state: State, affected: Affected, world: World) -> Iterator[D
         yield conclude_master(state, job, task, world.now)
 
 
-def _subordination(state: State, affected: Affected, world: World) -> Iterator[Decision]:
-    if hosts := concerned_hosts(state, affected):
-        yield Decision(events=subordination_changes(state, hosts))
-
-
 FOLLOWERS: tuple[Callable[[State, Affected, World], Iterable[Decision]], ...] = (
     _members_and_calendars,
     _ended_masters,
-    _subordination,
+    follow_with_suspensions,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from daemons.qmaster.decision import Decision, World
 from gridengine.kinds import kinds_affecting
 from gridengine.state.affected import Affected
 from gridengine.state.desired_command import suspending_instances
@@ -23,6 +24,12 @@ from gridengine.values.instance_name import host_of, queue_of
 
 _CONFIGURATION = kinds_affecting("suspension")
 TaskId = tuple[int, int]
+
+
+def follow_with_suspensions(state: State, affected: Affected, world: World) -> Iterator[Decision]:
+    """The rule, for the list of automatic rules."""
+    if hosts := concerned_hosts(state, affected):
+        yield Decision(events=subordination_changes(state, hosts))
 
 
 def concerned_hosts(state: State, affected: Affected) -> set[str]:

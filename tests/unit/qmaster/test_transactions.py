@@ -82,7 +82,7 @@ def test_consequences_by_rule_belong_to_the_transaction(cell: Cell, monkeypatch:
     def fails(*_arguments: object) -> list[AnyEvent]:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("daemons.qmaster.rules.following.concerned_hosts", fails)
+    monkeypatch.setattr("daemons.qmaster.rules.subordination.concerned_hosts", fails)
     with pytest.raises(ValueError, match="a bug"):
         cell.configure("cluster_queue", "all.q", priority="5")
     assert cell.state.snapshot() == snapshot and cell.state.revision == revision
