@@ -21,6 +21,7 @@ from daemons.forecast.run_times import RunTimes, ended_tasks
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.forecasting import ForecastQuestion
+from gridengine.state.events import decode_events
 from gridengine.state.parts import whole_state
 from gridengine.usage.accounting import AccountingRecord
 
@@ -38,7 +39,8 @@ def main() -> int:
     make_state = partial(whole_state, question.parts)
     try:
         records = newest_records(sys.argv[1]) if question.body["about"] != "order" else []
-        data = answer(make_state, RunTimes(ended_tasks(records)), question.body, question.now, tzlocal())
+        events = decode_events(question.events)
+        data = answer(make_state, RunTimes(ended_tasks(records)), question.body, question.now, tzlocal(), events)
     except apsw.Error as error:
         sys.stderr.write(f"cannot read spool {sys.argv[1]}: {error}\n")
         return 1

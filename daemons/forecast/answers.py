@@ -6,11 +6,12 @@ of this package, `python -m daemons.forecast`. Shapes: docs/gdi.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import tzinfo
 from typing import Any
 
+from daemons.forecast.change import ChangeEffects
 from daemons.forecast.order import Order
 from daemons.forecast.run_times import RunTimes
 from daemons.forecast.start import StartForecast
@@ -19,6 +20,7 @@ from daemons.schedd.survey import ranked_jobs
 from daemons.schedd.view import View
 from gridengine.placement.causes import causes_of_job
 from gridengine.placement.expected_start import run_time_limit
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.values.units import INFINITY
@@ -27,9 +29,13 @@ Body = dict[str, Any]
 MakeState = Callable[[], State]
 
 
-def answer(make_state: MakeState, run_times: RunTimes, body: Body, now: float, zone: tzinfo) -> Body:
-    """The data of the answer. Body: `about` (order, start or duration), `jobs` (ids, names, patterns). `make_state()`: a new copy
-    of the state. now: epoch seconds. Raises InvalidValueError for a malformed job list."""
+def answer(
+    make_state: MakeState, run_times: RunTimes, body: Body, now: float, zone: tzinfo, events: Sequence[AnyEvent] = ()
+) -> Body:
+    """The data of the answer. Body: `about` (order, start, duration or change), `jobs` (ids, names, patterns). `make_state()`: a
+    new copy of the state. now: epoch seconds. `events`: of the change. Raises InvalidValueError for a malformed job list."""
+    if body["about"] == "change":
+        return ChangeEffects(make_state, events, now, zone).all(run_times if body.get("starts") else None)
     state = make_state()
     jobs, unknown = _selected(state, list(body["jobs"]))
     if body["about"] == "start":

@@ -11,8 +11,10 @@ from msgspec import Struct
 
 
 class ForecastQuestion(Struct):
-    """`body`: of the request `forecast`. `parts`: the state (`gridengine.state.parts`) at `now`, epoch s."""
+    """`body`: of the request `forecast`. `parts`: the state (`gridengine.state.parts`) at `now`, epoch s. `events`: of the change
+    that the question is about (JSON, `gridengine.state.events`)."""
 
     body: dict[str, Any]
     parts: list[bytes]
     now: float
+    events: bytes = b"[]"

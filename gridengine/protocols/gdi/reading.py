@@ -13,6 +13,7 @@ import msgspec
 from gridengine.protocols.gdi.bounds import (
     KB,
     MB,
+    Attributes,
     Count,
     Environment,
     FewTargets,
@@ -97,8 +98,17 @@ class Explain(TypedDict):
     jobs: FewTargets
 
 
+class ChangedObject(TypedDict):
+    kind: Name
+    name: Name
+    before: Attributes | None
+    after: Attributes | None
+
+
 class Forecast(Explain):
-    about: Literal["order", "start", "duration"]
+    about: Literal["order", "start", "duration", "change"]
+    changes: NotRequired[Annotated[list[ChangedObject], Items(20_000, 4 * MB)]]
+    starts: NotRequired[bool]
 
 
 class JobHistories(TypedDict):

@@ -225,9 +225,10 @@ class Requests:
         return await self._accounting.answer(self.master, body, caller)
 
     async def forecast(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Have a process say when jobs start, in which order, or how long they run."""
+        """Have a process say when jobs start, in which order, how long they run, or what a change would do."""
         await self._durable()
-        return await self._forecasting.answer(self.master, body)
+        decide = partial(self._decide_unrecorded, "config_change", caller=caller, looked_up={})
+        return await self._forecasting.answer(self.master, body, decide)
 
     async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Have a host read the end of a task's output."""
