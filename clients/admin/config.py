@@ -22,6 +22,7 @@ from clients.admin.cell_directory import (
 )
 from clients.admin.cell_options import read_cell_options
 from clients.admin.changes import carry_out_changes, plan_changes
+from clients.admin.effects import show_effects
 from clients.admin.errors import AdminError
 from clients.admin.qmaster_requests import read, read_objects
 from gridengine.kinds import KIND, KIND_BY_OPTION_NAME
@@ -50,13 +51,22 @@ def diff(directory: Directory) -> None:
 
 
 @config.command()
-def plan(directory: Directory) -> None:
-    """Show the changes of `apply`, their effect on queue instances, and the refused changes; change nothing."""
+def plan(
+    directory: Directory,
+    effects: Annotated[
+        bool, typer.Option("--effects/--no-effects", help="Also show the effects on jobs, reservations and the order.")
+    ] = True,
+    when: Annotated[bool, typer.Option("--when", help="Also forecast the starts of the first pending jobs.")] = False,
+) -> None:
+    """Show the changes of `apply`, their effects on the cell as it is now, and the refused changes; change nothing."""
     changes = changes_between(read_objects(), read_directory(directory))
     if not changes:
         typer.echo("the cell matches the directory, nothing would change")
         return
-    raise typer.Exit(plan_changes(changes))
+    if status := plan_changes(changes):
+        raise typer.Exit(status)
+    if effects:
+        show_effects(changes, when)
 
 
 @config.command()

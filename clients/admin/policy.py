@@ -8,6 +8,8 @@ from __future__ import annotations
 import typer
 
 from clients.admin.policy_explain import explain
+from clients.admin.policy_try import try_settings
 
-policy = typer.Typer(help="Explain the order of pending jobs.", no_args_is_help=True)
+policy = typer.Typer(help="Explain the order of pending jobs, and try changes of the policies.", no_args_is_help=True)
 policy.command("explain")(explain)
+policy.command("try")(try_settings)

@@ -10,8 +10,10 @@ import pytest
 from clients import gdi
 from clients.admin.__main__ import main
 from daemons.qmaster.queries.reading import READERS
+from daemons.qmaster.serve.requests import forecasting
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import REQUESTS, Caller
+from tests.forecasts import ask_forecast, ask_thread
 from tests.harness import MASTER, Cell
 
 
@@ -25,6 +27,7 @@ class Administrator:
         self._capsys, self._monkeypatch = capsys, monkeypatch
         monkeypatch.setattr(gdi, "call", self._call)
         monkeypatch.setattr(gdi, "change", self._call)
+        monkeypatch.setattr(forecasting, "ask_process", ask_thread)
 
     def _call(self, name: str, body: Any) -> gdi.Answer:
         if name == "shutdown":
@@ -32,8 +35,9 @@ class Administrator:
         if name in REQUESTS:
             answer = self.cell.admin(name, **body)
         else:
-            fields = decode_body(name, msgspec.json.encode(body))
-            answer = READERS[name](self.cell.master, fields, Caller("root", 0, "root", 0, MASTER))
+            fields, caller = decode_body(name, msgspec.json.encode(body)), Caller("root", 0, "root", 0, MASTER)
+            reader = ask_forecast if name == "forecast" else READERS[name]
+            answer = reader(self.cell.master, fields, caller)
         data = msgspec.json.decode(msgspec.json.encode(answer))
         return gdi.Answer(data["status"], data["answers"], data["data"])
 
