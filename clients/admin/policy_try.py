@@ -1,4 +1,4 @@
-"""`gridengine policy try`: what a change of the scheduler's configuration, or of other objects, would do now.
+"""`gridengine policy try`: the effects that a change of the scheduler's configuration, or of other objects, would have now.
 
 Owns the syntax of the settings. The qmaster decides which changes are refused; `effects` shows the rest. Source: adr/0335.
 """
@@ -40,7 +40,7 @@ def try_settings(
     root: Root = None,
     cell: CellName = "default",
 ) -> None:
-    """Show what settings would do to queues, jobs, reservations, order and starts; change nothing."""
+    """Show the effects of settings on queues, jobs, reservations, order and starts; change nothing."""
     select_cell(cell_of_environment(root, cell))
     changes = changes_of([parse_setting(each) for each in settings])
     if not changes:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import tzinfo
 from typing import Any
 
-from daemons.forecast.changed_state import apply_change
 from daemons.forecast.moment import Moment
 from daemons.forecast.run_times import RunTimes
 from daemons.forecast.start import StartForecast
+from daemons.qmaster.rules.following import FOLLOWERS
+from daemons.simulator.virtual_master import VirtualMaster
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
@@ -36,7 +37,9 @@ class ChangeEffects:
         self.after = Moment(self._make_after(), now, zone)
 
     def _make_after(self) -> State:
-        return apply_change(self._make_before(), self._events, self._now, self._zone)
+        master = VirtualMaster(self._make_before(), self._now, self._zone, FOLLOWERS)
+        master.record_events(*self._events)
+        return master.state
 
     def all(self, run_times: RunTimes | None = None) -> dict[str, Any]:
         """All effects, by kind: `count` and the `first` rows. `run_times`: also forecast the starts of the first jobs."""
@@ -104,8 +107,8 @@ class ChangeEffects:
                 yield _head(self._job(number)) | {"before": before[number], "after": after[number]}
 
     def _ever(self) -> tuple[list[Row], list[Row], int]:
-        """Pending jobs that could run in an empty cluster only with the change, or only without, and the number of those that
-        were examined."""
+        """Pending jobs that could run in an empty cluster only with the change, or only without, and the number of examined
+        jobs."""
         could: list[Row] = []
         never: list[Row] = []
         until, examined = time.process_time() + LONGEST_CPU_S, 0
@@ -150,7 +153,7 @@ class ChangeEffects:
     # --- order and starts ----------------------------------------------------------------------------------------
 
     def _order(self) -> Iterator[Row]:
-        """Jobs with another place among the pending jobs than before, by their new place; 0: they take no part."""
+        """Jobs with another place among the pending jobs than before, by their new place; 0: none."""
         before, after = self.before.places, self.after.places
         for number in self._in_order(before.keys() | after.keys()):
             old, new = before.get(number, 0), after.get(number, 0)

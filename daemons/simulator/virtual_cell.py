@@ -1,6 +1,6 @@
 """A cell in memory on virtual time: the decisions of the qmaster and the runs of the scheduler, without files, daemons and hosts.
 
-Owns the configuration of such a cell, and what users and hosts do there. Hosts are up, and report no load. Called by `replay`.
+Owns the configuration of such a cell, and the acts of its users and hosts. Hosts are up, and report no load. Called by `replay`.
 Source: adr/0315.
 """
 

@@ -93,7 +93,7 @@ def _units(text: str) -> str:
 
 
 class HostUnits(ConfigObject):
-    """The properties of the named units of a host's resource maps: what they are, where they are, and their device files."""
+    """The properties of the named units of a host's resource maps: values, places, device files."""
 
     kind: ClassVar[str] = "host_units"
     key: ClassVar[str] = "hostname"

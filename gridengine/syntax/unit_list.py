@@ -1,4 +1,4 @@
-"""Unit lists: what the named units of a host's resource maps are, as `gpu/0(gpu_mem=80G device_files=/dev/nvidia0)`.
+"""Unit lists: the properties of the named units of a host's resource maps, as `gpu/0(gpu_mem=80G device_files=/dev/nvidia0)`.
 
 Owns the grammar of the attribute `units` of host units (docs/formats/host_units.md). Light: no state, no objects.
 Called by `gridengine.config`, by placement and by the instructions for a host. Source: adr/0320, adr/0340.
@@ -25,7 +25,7 @@ _UNIT = re.compile(r"\s*([^\s/()]+)/([^\s()]+)\(([^()]*)\)\s*")
 
 
 class UnitProperties(NamedTuple):
-    """A unit. `values`: complex -> text, what requests of the complex compare with. `device_files`: absolute paths that a job
+    """A unit. `values`: complex -> text, compared with requests of the complex. `device_files`: absolute paths that a job
     with the unit may open. `numa_node`: -1 for unknown. `cores`: processor numbers near the unit, as the kernel counts them,
     None for unknown. `parent`: the unit of the same resource of which it is a slice, "" for none. `identifier`: of its
     vendor (a UUID). `links`: units of the same resource with a fast connection to it.
