@@ -33,6 +33,7 @@
 #   make bench-accounting RECORDS=N  fill that cell with years of accounting records, and measure qacct
 #   make bench-peers           measure this system beside Grid Engine 8.1.9, Slurm and HyperQueue (root; 20 minutes; ARRAY= TINY= ROUNDS=)
 #   make bench-task-lists      measure the commands of a task list (qsub -tasks), beside HyperQueue
+#   make bench-forecasts [JOBS=30000] [SEED=1]  how often jobs of a trace start in the range of their forecast (half an hour)
 #   make bench-api             measure the Python interface on a cell of its own
 #   make scale HOSTS=10000 JOBS=1000000   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
 #   make scale RATE=1000       the highest rate of one-second tasks that such a cell holds, tried from this rate on
@@ -53,7 +54,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test test-core test-types test-hosts test-commands test-aside test-later test-jobs test-admin test-web test-torture test-cost lint types check fresh pythons fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-task-lists clusters sites unmodified machines simulate masters scale clean racks
+.PHONY: --web help setup test test-core test-types test-hosts test-commands test-aside test-later test-jobs test-admin test-web test-torture test-cost lint types check fresh pythons fuzz fuzz-api fuzz-methods statements prose mutants keep-spool pages pictures demo install wheel deb rpm archive interpreter release packages cell hosts-can-be-made cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api bench-forecasts bench-task-lists clusters sites unmodified machines simulate masters scale clean racks
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -291,6 +292,9 @@ bench-peers: setup install
 	-@$(MAKE) --no-print-directory build/hyperqueue/complete
 	@$(BIN)/python -m bench.peers "$(PREFIX)" --hyperqueue build/hyperqueue/bin/python \
 	  --array "$(or $(ARRAY),1000)" --tiny "$(or $(TINY),100000)" --rounds "$(or $(ROUNDS),1)"
+
+bench-forecasts: setup
+	@$(BIN)/python -m bench.forecasts --jobs "$(or $(JOBS),30000)" --seed "$(or $(SEED),1)"
 
 bench-api: setup
 	@$(BIN)/python -m bench.api

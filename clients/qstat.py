@@ -71,6 +71,10 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     data, further = program.read_lines("job_list", body)
     if "queues" in fields and not data["queues"]:
         return 1
+    if "when" in fields:
+        from clients.expected_starts import with_expected_starts
+
+        further = with_expected_starts(further)
     output = output_of(fields)
     output.write(output.job_list(data, further, fields, full))
     return 0

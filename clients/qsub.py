@@ -44,9 +44,9 @@ def _submit(job: ReadSubmission, request: "dict[str, Any]", signals: "EndingSign
     try:
         answer = signals.submit(request) if signals else gdi.change("submit", request)
     except gdi.Unreachable as error:
-        return _report_refusal(gdi.Answer(1, [["error", str(error)]], None), is_verification=False)
+        return _report_refusal(gdi.Answer(1, [["error", str(error)]], None), request, is_verification=False)
     if answer.data is None:
-        return _report_refusal(answer, is_verification=request.get("verify") in ("v", "p"))
+        return _report_refusal(answer, request, is_verification=request.get("verify") in ("v", "p"))
     if not sys.stderr.isatty():  # scripts read what is printed: hints are for people
         answer.answers = [entry for entry in answer.answers if entry[0] != "hint"]
     program.show_answers(answer)
@@ -60,10 +60,13 @@ def _verify(request: "dict[str, Any]") -> int:
     return 0
 
 
-def _report_refusal(answer: gdi.Answer, is_verification: bool) -> int:
+def _report_refusal(answer: gdi.Answer, request: "dict[str, Any]", is_verification: bool) -> int:
     """Report a refusal, or the outcome of -w v|p which submits nothing."""
     if is_verification and not answer.status:
-        return program.show_answers(answer)
+        status = program.show_answers(answer)
+        if request.get("verify") == "p":
+            _print_expected_start(request)
+        return status
     texts = [text for level, text in answer.answers if level != "hint"]
     program.print_error(f"Unable to run job: {texts[0] if texts else 'no reason given'}")
     for text in texts[1:]:
@@ -73,6 +76,22 @@ def _report_refusal(answer: gdi.Answer, is_verification: bool) -> int:
         if level == "hint":
             program.hint(text)
     return answer.status or 1
+
+
+def _print_expected_start(request: "dict[str, Any]") -> None:
+    """Print the expected start of the job that would be submitted, if it is known.
+
+    Deviation: 8.1.9 prints nothing.
+    """
+    from clients.render.forecasts import expected_range
+
+    try:
+        answer = gdi.call("forecast", {"about": "start", "jobs": [], "submission": request})
+        expected = expected_range(answer.data["jobs"][0])
+    except (gdi.Unreachable, LookupError, TypeError):
+        return
+    if expected:
+        program.show([f"expected start: {expected}\n"])
 
 
 def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", signals: "EndingSignals | None") -> int:

@@ -3,29 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC
+from collections.abc import Callable
+from datetime import UTC, tzinfo
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from daemons.forecast.answers import answer
+from daemons.forecast.calibration import Calibration
+from daemons.forecast.change import ChangeEffects
+from daemons.forecast.copies import OnCopy, Reached, Work
 from daemons.forecast.run_times import RunTimes
+from daemons.forecast.start import Basis
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests import forecasting
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.forecasting import ForecastQuestion
-from gridengine.protocols.gdi.requests import Answer, Caller, ChangeObjects
+from gridengine.protocols.gdi.requests import Answer, Caller, ChangeObjects, ObjectChange
+from gridengine.state.apply import apply
 from gridengine.state.events import decode_events
-from gridengine.state.parts import whole_state
+from gridengine.state.parts import pack_jobs, pack_state, whole_state
+from gridengine.state.state import State
+
+
+def copies(make_state: Callable[[], State]) -> OnCopy:
+    """Forward runs at once and in this process, each on a state of its own."""
+
+    def begin(work: Work) -> Callable[[], Reached]:
+        outcome = work(make_state())
+        return lambda: outcome
+
+    return begin
+
+
+def copies_of(state: State) -> OnCopy:
+    """Forward runs on copies of a state."""
+    parts = [pack_state(state), pack_jobs(list(state.jobs.values()))]
+    return copies(partial(whole_state, parts))
+
+
+def basis(run_times: RunTimes, now: float, zone: tzinfo = UTC, calibration: Calibration | None = None) -> Basis:
+    """What forecasts are made from; without a calibration if none is given."""
+    return Basis(run_times, calibration or Calibration([]), now, zone)
 
 
 def ask_forecast(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
     """The answer of a master to the request `forecast` of this caller; `forecasting.ask_process` is replaced before."""
 
-    async def decide(changes: ChangeObjects) -> Decision:
-        return master.decide("config_change", changes, caller)
+    async def decide() -> Decision:
+        changes = [ObjectChange(**each) for each in body.get("changes", ())]
+        return master.decide("config_change", ChangeObjects(changes), caller) if changes else Decision()
 
     return asyncio.run(forecasting.Forecasting().answer(master, body, decide))
 
@@ -38,7 +67,22 @@ async def ask_thread(spool: str, question: bytes) -> Answer:
 def _answer(question: bytes) -> Answer:
     asked = msgspec.msgpack.decode(question, type=ForecastQuestion)
     try:
-        data = answer(partial(whole_state, asked.parts), RunTimes([]), asked.body, asked.now, UTC, decode_events(asked.events))
+        data: dict[str, Any] = _data(asked)
     except InvalidValueError as fault:
         return Answer(1, [("error", f"denied: {fault}")])
     return Answer(data=msgspec.json.decode(msgspec.json.encode(data)))
+
+
+def _data(asked: ForecastQuestion) -> dict[str, Any]:
+    make_state, events, base = partial(whole_state, asked.parts), decode_events(asked.events), basis(RunTimes([]), asked.now)
+    if asked.body["about"] == "change":
+        return ChangeEffects(make_state, events, base).all(copies_of if asked.body["starts"] else None)
+
+    def state() -> State:
+        """The state with the job that is not submitted."""
+        made = make_state()
+        for event in events:
+            apply(made, event)
+        return made
+
+    return answer(state(), copies(state), base, asked.body)

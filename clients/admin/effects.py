@@ -13,6 +13,7 @@ import typer
 
 from clients import gdi
 from clients.admin.errors import AdminError
+from clients.render.forecasts import expected_range
 from gridengine.values.printable import printable
 from gridengine.values.quantities import iso_date
 from gridengine.values.units import counted
@@ -105,15 +106,8 @@ def _expected(row: Row) -> str:
 
 
 def _when(times: Row) -> str:
-    """An expected start as a range."""
-    earliest, latest = times["earliest"], times["latest"]
-    if times["text"]:
-        return f"none ({times['text']})"
-    if not earliest:
-        return f"later than {iso_date(times['later_than'])}"
-    if latest - earliest >= 1:
-        return f"{iso_date(earliest)} to {iso_date(latest)}"
-    return iso_date(earliest) if latest else f"{iso_date(earliest)} or later"
+    """An expected start as a range, or the sentence why there is none."""
+    return f"none ({times['text']})" if times["text"] else expected_range(times)
 
 
 _KINDS: dict[str, tuple[str, Callable[[Row], str]]] = {

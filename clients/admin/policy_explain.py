@@ -26,7 +26,7 @@ def explain(
     """Explain the order of pending jobs by weights, tickets and urgency; of a job in detail."""
     here = read_cell(cell_of_environment(root, cell))
     os.environ.update(here.environment())
-    data = _read([job] if job else [])
+    data = ask("order", [job] if job else [])
     for target in data["unknown"]:
         raise AdminError(f'job "{target}" does not exist')
     jobs = printable(data["jobs"])
@@ -35,9 +35,10 @@ def explain(
         typer.echo(line)
 
 
-def _read(targets: list[str]) -> Any:
+def ask(about: str, targets: list[str]) -> Any:
+    """The data of the request `forecast` in the cell of the environment. Raises AdminError."""
     try:
-        answer = gdi.call("forecast", {"about": "order", "jobs": targets})
+        answer = gdi.call("forecast", {"about": about, "jobs": targets})
     except gdi.Unreachable as error:
         raise AdminError(str(error)) from None
     if answer.status:

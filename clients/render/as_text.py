@@ -53,6 +53,7 @@ def _table(fields: "Fields", slot_lines: bool, width: int) -> JobTable:
         requests="requested" in fields,
         queue=width,
         binding="no_binding" not in fields,
+        when="when" in fields,
     )
 
 

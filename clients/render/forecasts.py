@@ -34,6 +34,32 @@ def start_lines(job: "Fields", whole: bool = True) -> "Iterator[str]":
         yield f"  {text}"
 
 
+def expected_range(job: "Fields") -> str:
+    """The expected start of a job in a word or two, "" if it is not known."""
+    earliest, latest = job["earliest"], job["latest"]
+    if not earliest:
+        return f"after {iso_date(job['later_than'])}" if job["later_than"] else ""
+    if not latest:
+        return f"{iso_date(earliest)} or later"
+    return iso_date(earliest) if latest - earliest < 1 else f"{iso_date(earliest)} - {iso_date(latest)}"
+
+
+def calibration_lines(classes: "list[Fields]") -> "Iterator[str]":
+    """How forecasts did, a line for each class of expected waits."""
+    if not any(row["count"] or row["waiting"] for row in classes):
+        yield "no forecast with a learned range has been compared with a start yet"
+        return
+    yield f"{'expected wait':<16} {'started':>8} {'in range':>9} {'earlier':>8} {'later':>8} {'range':>10} {'wait':>10} {'pending':>8}"
+    for before, row in zip([None, *classes], classes):
+        reach = f"up to {_seconds(row['up_to'])}" if row["up_to"] else f"over {_seconds(before['up_to'])}" if before else "all"
+        if row["count"]:
+            parts = f"{row['within']:9.1%} {row['early']:8.1%} {row['late']:8.1%}"
+            times = f"{_seconds(row['width']):>10} {_seconds(row['wait']):>10}"
+        else:
+            parts, times = f"{'-':>9} {'-':>8} {'-':>8}", f"{'-':>10} {'-':>10}"
+        yield f"{reach:<16} {row['count']:>8} {parts} {times} {row['waiting']:>8}"
+
+
 def duration_lines(job: "Fields") -> "Iterator[str]":
     """The likely run time of a job."""
     head, found = _head(job), job["estimate"]
@@ -102,7 +128,7 @@ def forecasts_json(data: "Fields") -> "Fields":
 
 def _job_json(job: "Fields") -> "Fields":
     found = {"job_id": job["id"], **{name: value for name, value in job.items() if name != "id"}}
-    for name in ("earliest", "latest", "later_than", "elapsed", "limit"):
+    for name in ("expected", "earliest", "latest", "later_than", "elapsed", "limit"):
         if name in found:
             found[f"{name}_s"] = found.pop(name) or None
     if isinstance(found.get("before"), list):

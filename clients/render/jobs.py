@@ -36,7 +36,8 @@ class JobTable:
 
     `ext`, `urg`, `pri`: further columns; `slot_lines`: one line a slot with MASTER or SLAVE (-g t); `task_usage`: the
     columns of -t; `requests`: details below each job (-r); `queue`: width of the queue column, 0 for none (-f);
-    `indent`: blanks in front; `binding`: with details of core binding.
+    `indent`: blanks in front; `binding`: with details of core binding; `when`: with the expected
+    start below each pending job.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class JobTable:
         queue: int = QUEUE_WIDTH,
         indent: str = "",
         binding: bool = True,
+        when: bool = False,
     ) -> None:
         self.ext = ext
         self.urg = urg
@@ -60,8 +62,9 @@ class JobTable:
         self.queue = queue
         self.indent = indent
         self.binding = binding
+        self.when = when
         self.time = not ext or urg or pri or task_usage
-        self.plain = not (ext or urg or pri or requests or self.slot_lines)
+        self.plain = not (ext or urg or pri or requests or when or self.slot_lines)
         self._minutes: dict[int, str] = {}
 
     def header(self) -> str:
@@ -97,6 +100,19 @@ class JobTable:
                 yield self._line(row, master_of(row), "" if self.slot_lines else f"{row[SLOTS]:>5}")
                 if self.requests:
                     yield self._details(row, master_of(row))
+                if self.when and "when" in details_of(row):
+                    yield self._expected_start(details_of(row)["when"])
+
+    def _expected_start(self, forecast: "dict[str, Any]") -> str:
+        """The line of -when below a pending job."""
+        earliest, latest, later_than = (forecast[name] for name in ("earliest", "latest", "later_than"))
+        if not earliest:
+            text = f"after {self._date(later_than)}" if later_than else "unknown"
+        elif latest:
+            text = f"{self._date(earliest)} to {self._date(latest)}" if latest - earliest >= 1 else self._date(earliest)
+        else:
+            text = f"{self._date(earliest)} or later"
+        return f"       Expected start:   {text}\n"
 
     def _plain_lines(self, rows: "Iterable[Row]") -> "Iterator[str]":
         width, date = self.queue, self._date

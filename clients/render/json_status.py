@@ -80,6 +80,8 @@ def job(row: "Row", phase: str) -> "Fields":
     details = details_of(row)
     if "nurg" in details:
         fields["shares"] = _shares(details)
+    if "when" in details:
+        fields |= {f"{name}_start_s": details["when"][name] or None for name in ("expected", "earliest", "latest")}
     if details.get("slaves"):
         fields["slave_tasks"] = [_slave(*slave) for slave in details["slaves"]]
     if "hard" in details:

@@ -144,6 +144,9 @@ def _job(
     elements.append(("state", state_codes))
     date = "JAT_start_time" if state == "running" else "JB_submission_time"
     elements.append((date, iso_date(moment)))
+    for name in ("earliest", "latest") if "when" in details else ():
+        if details["when"][name]:
+            elements.append((f"{name}_start_time", iso_date(details["when"][name])))
     if urg and details["deadline"]:
         elements.append(("JB_deadline", iso_date(details["deadline"])))
     if ext:

@@ -3,6 +3,7 @@
 import time
 
 from clients import program
+from clients.expected_starts import expected_starts
 from clients.slurm import layout
 from clients.slurm.arguments import SlurmError, SlurmOption, flag, read_options
 from clients.slurm.command import run
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FORM = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
+_START_FORM = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"
+"""Of --start. 22.05 has the column SCHEDNODES before the last one; nodes are not known before the start."""
 
 
 class JobListing(JobChoice):
@@ -21,7 +24,7 @@ class JobListing(JobChoice):
 
     def __init__(self) -> None:
         super().__init__()
-        self.form, self.heading, self.each_task = _FORM, True, False
+        self.form, self.heading, self.each_task, self.start = "", True, False, False
 
 
 def _list(name: str) -> "Callable[[JobListing, str], None]":
@@ -40,6 +43,7 @@ ROWS = (
     SlurmOption("--partition -p", _list("partitions")),
     SlurmOption("--states -t", add_states),
     flag("--noheader -h", _set("heading", False)),
+    flag("--start", _set("start", True)),
     flag("--array -r", _set("each_task", True)),
     SlurmOption("--format -o", lambda options, value: setattr(options, "form", value)),
 )
@@ -89,10 +93,23 @@ def squeue(arguments: list[str]) -> int:
         program.print_error("slurm_load_jobs error: Invalid job id specified")
         return 1
     shown = [job for job in jobs if options.selects(job) and (not requested or any(_matches(job, *one) for one in requested))]
+    if options.start:
+        shown = _pending(shown)
     if options.each_task:
         shown = [part for job in shown for part in job.parts()]
-    program.show(layout.lines(options.form, COLUMNS, shown, options.heading))
+    form = options.form or (_START_FORM if options.start else _FORM)
+    program.show(layout.lines(form, COLUMNS, shown, options.heading))
     return 0
+
+
+def _pending(jobs: list[SlurmJob]) -> list[SlurmJob]:
+    """The pending jobs with their expected starts, the first to start first; jobs without a known start last."""
+    pending = [job for job in jobs if job.state == "PD"]
+    found = expected_starts(job.number for job in pending)
+    for job in pending:
+        row = found.get(job.number, {})
+        job.start = row.get("expected") or row.get("latest") or 0.0
+    return sorted(pending, key=lambda job: job.start or float("inf"))
 
 
 def _matches(job: SlurmJob, number: int, tasks: "set[int]") -> bool:

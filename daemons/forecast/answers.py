@@ -6,44 +6,56 @@ of this package, `python -m daemons.forecast`. Shapes: docs/gdi.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
 from dataclasses import asdict
-from datetime import tzinfo
 from typing import Any
 
-from daemons.forecast.change import ChangeEffects
+from daemons.forecast.calibration import Remembered
+from daemons.forecast.copies import OnCopy
 from daemons.forecast.order import Order
 from daemons.forecast.run_times import RunTimes
-from daemons.forecast.start import StartForecast
+from daemons.forecast.start import Basis, StartForecast
 from daemons.qmaster.selection import select_jobs
 from daemons.schedd.survey import ranked_jobs
 from daemons.schedd.view import View
 from gridengine.placement.causes import causes_of_job
 from gridengine.placement.expected_start import run_time_limit
-from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.values.units import INFINITY
 
 Body = dict[str, Any]
-MakeState = Callable[[], State]
+SAMPLED = 20
+"""Jobs whose forecasts are remembered at one moment."""
 
 
-def answer(
-    make_state: MakeState, run_times: RunTimes, body: Body, now: float, zone: tzinfo, events: Sequence[AnyEvent] = ()
-) -> Body:
-    """The data of the answer. Body: `about` (order, start, duration or change), `jobs` (ids, names, patterns). `make_state()`: a
-    new copy of the state. now: epoch seconds. `events`: of the change. Raises InvalidValueError for a malformed job list."""
-    if body["about"] == "change":
-        return ChangeEffects(make_state, events, now, zone).all(run_times if body.get("starts") else None)
-    state = make_state()
+def answer(state: State, on_copy: OnCopy, basis: Basis, body: Body) -> Body:
+    """The data of the answer. Body: `about` (order, start, duration or calibration), `jobs` (ids, names, patterns). `on_copy`: as
+    of `StartForecast`. Raises InvalidValueError for a malformed job list."""
+    now = basis.now
     jobs, unknown = _selected(state, list(body["jobs"]))
     if body["about"] == "start":
-        return {"jobs": StartForecast(state, make_state, run_times, now, zone).of_jobs(jobs), "unknown": unknown}
+        return {"jobs": StartForecast(state, on_copy, basis).of_jobs(jobs), "unknown": unknown}
     if body["about"] == "duration":
-        return {"jobs": [_duration(state, run_times, job, now) for job in jobs], "unknown": unknown}
+        return {"jobs": [_duration(state, basis.run_times, job, now) for job in jobs], "unknown": unknown}
+    if body["about"] == "calibration":
+        return {"jobs": [], "unknown": [], "classes": basis.calibration.figures()}
     order = Order(state, ranked_jobs(View(state), now), now)
     return {"jobs": [_place(state, order, job, now) for job in jobs], "unknown": unknown, "order": order.overview()}
+
+
+def remember(state: State, on_copy: OnCopy, basis: Basis) -> None:
+    """Have the calibration note forecasts for pending jobs, drawn by lot."""
+    now = basis.now
+    waiting = [job for job in state.jobs.values() if job.waits and not job.error]
+    drawn = random.Random(int(now)).sample(waiting, min(SAMPLED, len(waiting)))
+    found = []
+    for row in StartForecast(state, on_copy, basis).of_jobs(drawn):
+        if row["expected"] > now:
+            learned = basis.calibration.range(row["expected"] - now, now)
+            low, high = learned[:2] if learned is not None else (-1.0, -1.0)
+            found.append(Remembered(row["id"], now, row["expected"] - now, low, high))
+    basis.calibration.note(found)
 
 
 def _selected(state: State, targets: list[str]) -> tuple[list[Job], list[str]]:

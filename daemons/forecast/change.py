@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import tzinfo
 from typing import Any
 
+from daemons.forecast.copies import OnCopy
 from daemons.forecast.moment import Moment
-from daemons.forecast.run_times import RunTimes
-from daemons.forecast.start import StartForecast
+from daemons.forecast.start import Basis, StartForecast
 from daemons.qmaster.rules.following import FOLLOWERS
 from daemons.simulator.virtual_master import VirtualMaster
 from gridengine.state.events import AnyEvent
@@ -24,25 +23,24 @@ from gridengine.state.state_codes import running_state_codes
 Row = dict[str, Any]
 FIRST = 10
 """Rows of each list in an answer; all rows are counted."""
+_TIMES = ("expected", "earliest", "latest", "later_than")
 LONGEST_CPU_S = 2.0
 """Processor time for the question which pending jobs could ever start, in seconds."""
 
 
 class ChangeEffects:
-    """The effects of `events` at `now` (epoch s). `make_state()`: a new copy of the state without them."""
+    """The effects of `events` at the time of the `basis`. `make_state()`: a new copy of the state without them."""
 
-    def __init__(self, make_state: Callable[[], State], events: Sequence[AnyEvent], now: float, zone: tzinfo) -> None:
-        self._make_before, self._events, self._now, self._zone = make_state, events, now, zone
+    def __init__(self, make_state: Callable[[], State], events: Sequence[AnyEvent], basis: Basis) -> None:
+        self._basis, now, zone = basis, basis.now, basis.zone
         self.before = Moment(make_state(), now, zone)
-        self.after = Moment(self._make_after(), now, zone)
+        changed = VirtualMaster(make_state(), now, zone, FOLLOWERS)
+        changed.record_events(*events)
+        self.after = Moment(changed.state, now, zone)
 
-    def _make_after(self) -> State:
-        master = VirtualMaster(self._make_before(), self._now, self._zone, FOLLOWERS)
-        master.record_events(*self._events)
-        return master.state
-
-    def all(self, run_times: RunTimes | None = None) -> dict[str, Any]:
-        """All effects, by kind: `count` and the `first` rows. `run_times`: also forecast the starts of the first jobs."""
+    def all(self, copies_of: Callable[[State], OnCopy] | None = None) -> dict[str, Any]:
+        """All effects, by kind: `count` and the `first` rows. `copies_of`: also forecast the starts of the first jobs, by runs on
+        copies of both states."""
         could, never, examined = self._ever()
         data: dict[str, Any] = {"pending": sum(job.waits for job in self.before.state.jobs.values()), "examined": examined}
         data["instances"] = _bounded(self._instances())
@@ -52,8 +50,8 @@ class ChangeEffects:
         data["running"] = _bounded(self._running())
         data["reservations"], data["planned"] = _bounded(self._reservations()), _bounded(self._planned())
         data["order"] = _bounded(self._order())
-        if run_times is not None:
-            data["expected"] = _bounded(self._expected(run_times))
+        if copies_of is not None:
+            data["expected"] = _bounded(self._expected(copies_of))
         return data
 
     # --- queue instances and reservations ------------------------------------------------------------------------
@@ -160,19 +158,17 @@ class ChangeEffects:
             if old != new:
                 yield _head(self._job(number)) | {"before": old, "after": new}
 
-    def _expected(self, run_times: RunTimes) -> Iterator[Row]:
+    def _expected(self, copies_of: Callable[[State], OnCopy]) -> Iterator[Row]:
         """The expected starts of the first jobs in the new order that differ, each as by the question `start`."""
         numbers = [*self._in_order(self.before.places.keys() | self.after.places.keys())][:FIRST]
-        before = self._forecast(self._make_before, run_times, numbers)
-        after = self._forecast(self._make_after, run_times, numbers)
+        before, after = (self._forecast(moment.state, copies_of, numbers) for moment in (self.before, self.after))
         for old, new in zip(before, after, strict=True):
-            times = [(round(each["earliest"]), round(each["latest"]), bool(each["later_than"])) for each in (old, new)]
+            times = [[round(each[name]) for name in _TIMES] for each in (old, new)]
             if times[0] != times[1]:
                 yield _head(self._job(old["id"])) | {"before": _times(old), "after": _times(new)}
 
-    def _forecast(self, make_state: Callable[[], State], run_times: RunTimes, numbers: list[int]) -> list[Row]:
-        state = make_state()
-        forecast = StartForecast(state, make_state, run_times, self._now, self._zone)
+    def _forecast(self, state: State, copies_of: Callable[[State], OnCopy], numbers: list[int]) -> list[Row]:
+        forecast = StartForecast(state, copies_of(state), self._basis)
         return forecast.of_jobs([state.jobs[number] for number in numbers])
 
     def _in_order(self, numbers: Iterable[int]) -> list[int]:
@@ -197,5 +193,5 @@ def _head(job: Job) -> Row:
 
 def _times(forecast: Row) -> Row:
     """The times of a forecast; without any, the sentence why."""
-    times = {name: forecast[name] for name in ("earliest", "latest", "later_than")}
+    times = {name: forecast[name] for name in _TIMES}
     return times | {"text": "" if any(times.values()) else forecast["texts"][0]}

@@ -7,6 +7,7 @@ Called by `answers`.
 
 from __future__ import annotations
 
+import random
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -93,6 +94,24 @@ class RunTimes:
     def estimate(self, job: Job, limit: float, elapsed: float = 0.0) -> Estimate | None:
         """The likely run time of a job that has run for `elapsed` seconds. limit: seconds, INFINITY for none. None: nothing is
         known of tasks that ran longer."""
+        found = self._longer(job, limit, elapsed)
+        if found is None:
+            return None
+        kind, values, scale = found
+        low, usual, high = (min(limit, _quantile(values, part) * scale) for part in QUANTILES)
+        return Estimate(low, usual, high, len(values), _noun(kind, job))
+
+    def drawn(self, dice: random.Random, job: Job, limit: float, elapsed: float) -> float:
+        """The run time in seconds of a task that is drawn from such tasks; the limit where nothing is known."""
+        found = self._longer(job, limit, elapsed)
+        if found is None:
+            return limit
+        _, values, scale = found
+        return min(limit, values[int(dice.random() * len(values))] * scale)
+
+    def _longer(self, job: Job, limit: float, elapsed: float) -> tuple[Kind, Sequence[float], float] | None:
+        """The narrowest kind with enough tasks, the sorted run times of those that ran longer than `elapsed`, and the seconds of
+        their unit."""
         for kind in _kinds(job.owner, job.name, category(job)):
             parts = self._parts.get(kind, ())
             scale = limit if len(parts) >= LEAST and limit < INFINITY else 1.0
@@ -101,27 +120,23 @@ class RunTimes:
                 continue
             longer = values[bisect_right(values, elapsed / scale) :] if elapsed and scale else values
             if longer:
-                low, usual, high = (min(limit, _quantile(longer, part) * scale) for part in QUANTILES)
-                return Estimate(low, usual, high, len(longer), _noun(kind, job))
+                return kind, longer, scale
         return None
-
-    def usual(self, job: Job, limit: float, elapsed: float) -> float:
-        """The median of the likely run time in seconds; the limit where nothing is known."""
-        found = self.estimate(job, limit, elapsed)
-        return found.usual if found is not None else limit
 
 
 def _kinds(owner: str, name: str, category_text: str) -> tuple[Kind, ...]:
     """The kinds of a job, the narrowest first."""
-    return ("name", owner, name), ("requests", owner, category_text), ("owner", owner), ("all",)
+    narrow = (("same", owner, name, category_text), ("name", owner, name), ("requests", owner, category_text))
+    return *narrow, ("owner", owner), ("all",)
 
 
 def _is_narrow(kind: Kind) -> bool:
-    return kind[0] in ("name", "requests")
+    return kind[0] in ("same", "name", "requests")
 
 
 def _noun(kind: Kind, job: Job) -> str:
     return {
+        "same": f'tasks of {job.owner} named "{job.name}" with the same requests',
         "name": f'tasks of {job.owner} named "{job.name}"',
         "requests": f"tasks of {job.owner} with the same requests",
         "owner": f"tasks of {job.owner}",

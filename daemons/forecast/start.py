@@ -1,17 +1,24 @@
 """Start: the expected start of a pending job as a range, with the basis of the range.
 
-Owns the two forward runs (run times learned, run times at their limits) and the sentences. Called by `answers`.
+Owns the forward runs (run times drawn from such tasks, run times at their limits), the range from the calibration, and the
+sentences. Called by `answers`. Source: adr/0310, adr/0330.
 """
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
+from statistics import median
 from typing import Any, NamedTuple
 
+from daemons.forecast.calibration import AIM, Calibration
+from daemons.forecast.copies import OnCopy, Reached
 from daemons.forecast.forward_run import ForwardRun, RunTime
 from daemons.forecast.run_times import LEAST, RunTimes
+from daemons.schedd.survey import ranked_jobs
+from daemons.schedd.view import View
 from gridengine.placement.causes import causes_of_job
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.placement.verify import verify
@@ -19,62 +26,122 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.values.units import format_moment
 
-LONGEST_CPU_S = 0.4
-"""Processor time of all forward runs of an answer, in seconds."""
+DRAWS = 3
+"""Forward runs with drawn run times."""
+LONGEST_CPU_S = 0.25
+"""Processor time of each forward run, in seconds."""
+LEAST_STARTS = 20
+"""Starts of a bounded run from which their rate is taken."""
 _LASTING = ("error", "hold")
 """Kinds of causes that last until a user acts."""
 
 
-class Reached(NamedTuple):
-    """The outcome of a forward run. `start`: of the job, 0.0 if it did not start; `until`: the time of the last step;
-    `is_complete`: nothing more can happen; `endless`: running tasks without an end."""
+class Basis(NamedTuple):
+    """What forecasts are made from. `now`: epoch s."""
+
+    run_times: RunTimes
+    calibration: Calibration
+    now: float
+    zone: tzinfo
+
+
+class Usual(NamedTuple):
+    """The start of a job by drawn run times: `start`, the median, epoch s, and the `earliest`; 0.0 for none. `is_scaled`: beyond
+    the computed time, by the rate of starts. `is_complete`: all runs reached the end of all events."""
 
     start: float
-    until: float
+    earliest: float
+    is_scaled: bool
     is_complete: bool
-    endless: int
+    until: float
 
 
 class StartForecast:
-    """Forecasts for jobs of a `state`, which the last run changes. `make_state()`: a new copy of the state; copies are costly.
-    now: epoch seconds."""
+    """Forecasts for jobs of a `state`. `on_copy`: begins a forward run on a copy of it."""
 
-    def __init__(
-        self, state: State, make_state: Callable[[], State], run_times: RunTimes, now: float, zone: tzinfo
-    ) -> None:
-        self.state, self._make_state, self._run_times, self._now, self._zone = state, make_state, run_times, now, zone
+    def __init__(self, state: State, on_copy: OnCopy, basis: Basis) -> None:
+        self.state, self._on_copy, self._basis = state, on_copy, basis
+        self._now, self._zone = basis.now, basis.zone
+        self._places: dict[int, int] | None = None
 
     def of_jobs(self, jobs: Iterable[Job], longest_cpu_s: float = LONGEST_CPU_S) -> list[dict[str, Any]]:
-        """A forecast of each job: `earliest`, `latest` and `later_than` (epoch s, 0.0 for none), and `texts`, sentences."""
+        """A forecast of each job: `expected`, `earliest`, `latest` and `later_than` (epoch s, 0.0 for none), and `texts`,
+        sentences. longest_cpu_s: processor time of each run."""
         jobs = list(jobs)
         hopeful = {job.id for job in jobs if job.waits and not self._lasting(job)}
-        learned = self._run_times.count >= LEAST
-        share = longest_cpu_s / 2 if learned else longest_cpu_s
+        draws = DRAWS if self._basis.run_times.count >= LEAST else 0
         rows = [self._head(job) for job in jobs]
-        usual = self._run(self._make_state(), hopeful, self._usual, share) if learned and hopeful else {}
-        at_limit = self._run(self.state, hopeful, self._at_limit, share) if hopeful else {}
+        if not hopeful:
+            return rows
+        dice = [None, *(random.Random(number) for number in range(draws))]
+        begun = [self._on_copy(lambda state, each=each: self._run(state, hopeful, each, longest_cpu_s)) for each in dice]
+        at_limit, *drawn = [wait() for wait in begun]
         for row in rows:
             if not row["texts"]:
-                row |= self._range(row["id"], usual.get(row["id"]), at_limit[row["id"]])
+                row |= self._range(row["id"], self._usual(row["id"], drawn), at_limit)
         return rows
 
-    def _run(
-        self, state: State, hopeful: set[int], run_time: Callable[[State], RunTime], longest_cpu_s: float
-    ) -> dict[int, Reached]:
-        run = ForwardRun(state, self._now, self._zone, run_time(state))
+    def _run(self, state: State, hopeful: set[int], dice: random.Random | None, longest_cpu_s: float) -> Reached:
+        """A forward run with run times that the dice draw; without dice with run times at their limits."""
+        run = ForwardRun(state, self._now, self._zone, self._drawn(state, dice) if dice else _at_limit(state))
         until = time.process_time() + longest_cpu_s
         run.run(hopeful, lambda: time.process_time() < until)
-        return {job: Reached(run.starts.get(job, 0.0), run.reached, run.is_complete, run.endless) for job in hopeful}
+        return Reached(run.starts, run.reached, run.is_complete, run.endless)
 
-    def _usual(self, state: State) -> RunTime:
+    def _drawn(self, state: State, dice: random.Random) -> RunTime:
         def seconds(job: Job, task: Task) -> float:
             elapsed = max(0.0, self._now - task.start_time)
-            return self._run_times.usual(job, run_time_limit(state, job, task), elapsed)
+            return self._basis.run_times.drawn(dice, job, run_time_limit(state, job, task), elapsed)
 
         return seconds
 
-    def _at_limit(self, state: State) -> RunTime:
-        return lambda job, task: run_time_limit(state, job, task)
+    # --- from runs to a range ------------------------------------------------------------------------------
+
+    def _usual(self, number: int, drawn: Sequence[Reached]) -> Usual | None:
+        """The start by the runs with drawn run times; None without such runs."""
+        if not drawn:
+            return None
+        starts = [run.starts.get(number) or self._scaled(number, run) for run in drawn]
+        is_scaled = not all(number in run.starts for run in drawn)
+        is_complete, until = all(run.is_complete for run in drawn), min(run.until for run in drawn)
+        if not all(starts):
+            return Usual(0.0, 0.0, is_scaled, is_complete, until)
+        return Usual(median(starts), min(starts), is_scaled, is_complete, until)
+
+    def _scaled(self, number: int, run: Reached) -> float:
+        """The start of a job that a bounded run did not reach: by its place, and the rate at which jobs started; 0.0 for none."""
+        if run.is_complete or len(run.starts) < LEAST_STARTS or run.until <= self._now:
+            return 0.0
+        if self._places is None:
+            pending = [each.job.id for each in ranked_jobs(View(self.state), self._now) if each.is_pending]
+            self._places = {job: place for place, job in enumerate(pending, 1)}
+        place = self._places.get(number, 0)
+        return self._now + (run.until - self._now) * max(1.0, place / len(run.starts)) if place else 0.0
+
+    def _range(self, number: int, usual: Usual | None, at_limit: Reached) -> dict[str, Any]:
+        """The times and the sentences by the outcome of the runs."""
+        latest = at_limit.starts.get(number, 0.0)
+        texts = [*self._texts(number, usual, at_limit)]
+        is_bounded = bool(latest)
+        later_than = 0.0 if is_bounded or at_limit.is_complete else at_limit.until
+        if usual is not None and usual.start:
+            learned = self._basis.calibration.range(usual.start - self._now, self._now)
+            found: dict[str, Any] = {"expected": usual.start, "texts": texts}
+            if self._is_now(usual.start) and self._is_now(latest):
+                return found | {"earliest": usual.start, "latest": latest}
+            if learned is not None:
+                low, high, count = learned
+                part = f"{AIM:.0%} of the last {count} forecasts that far ahead started in such a range"
+                return found | {"earliest": self._now + low, "latest": self._now + high, "texts": [part, *texts]}
+            return found | {"earliest": usual.earliest, "latest": max(latest, usual.start) if latest else 0.0, "later_than": later_than}
+        if not is_bounded:
+            complete = [at_limit.is_complete, *([usual.is_complete] if usual is not None else [])]
+            if all(complete) and (why := self._no_start(number, at_limit)):
+                return {"texts": why}
+            bounds = [*([usual.until] if usual is not None and not usual.is_complete else [])]
+            bounds += [] if at_limit.is_complete else [at_limit.until]
+            return {"later_than": min(bounds, default=0.0), "texts": texts}
+        return {"earliest": latest, "latest": latest, "later_than": later_than, "texts": texts}
 
     # --- sentences -----------------------------------------------------------------------------------------
 
@@ -85,55 +152,48 @@ class StartForecast:
     def _head(self, job: Job) -> dict[str, Any]:
         """The row of a job before the runs; with `texts` if no run is needed."""
         row = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array, "pending": str(job.waiting)}
-        row |= {"earliest": 0.0, "latest": 0.0, "later_than": 0.0}
+        row |= {"expected": 0.0, "earliest": 0.0, "latest": 0.0, "later_than": 0.0}
         if not job.waits:
             return row | {"texts": ["it is not pending"]}
         return row | {"texts": [f"it does not start: {text}" for text in self._lasting(job)]}
 
-    def _range(self, number: int, usual: Reached | None, at_limit: Reached) -> dict[str, Any]:
-        """The times and the sentences by the outcome of the runs."""
-        reached = [each for each in (usual, at_limit) if each is not None]
-        starts = sorted(each.start for each in reached if each.start)
-        texts = [*self._texts(usual, at_limit)]
-        if not starts:
-            if why := self._no_start(number, reached):
-                return {"texts": why}
-            bounds = [each.until for each in reached if not each.is_complete]
-            return {"later_than": min(bounds, default=0.0), "texts": texts}
-        is_bounded = bool(at_limit.start)
-        later_than = 0.0 if is_bounded or at_limit.is_complete else at_limit.until
-        return {"earliest": starts[0], "latest": starts[-1] if is_bounded else 0.0, "later_than": later_than, "texts": texts}
-
-    def _texts(self, usual: Reached | None, at_limit: Reached) -> Iterable[str]:
+    def _texts(self, number: int, usual: Usual | None, at_limit: Reached) -> Iterable[str]:
         if usual is None:
             yield f"run times are not learned yet: fewer than {LEAST} ended tasks are in the accounting records"
         elif usual.start:
-            yield f"if jobs end as such jobs usually do ({self._run_times.count} ended tasks): {self._moment(usual.start)}"
+            how = f" (computed until {format_moment(usual.until, self._zone)}, then by the rate of starts)" if usual.is_scaled else ""
+            yield f"if jobs end as such jobs usually do ({self._basis.run_times.count} ended tasks): {self._moment(usual.start)}{how}"
         elif not usual.is_complete:
-            yield f"if jobs end as such jobs usually do: {self._beyond(usual)}"
-        if at_limit.start:
-            yield f"if no job ends before its limit: {self._moment(at_limit.start)}"
+            yield f"if jobs end as such jobs usually do: {self._beyond(usual.until)}"
+        latest = at_limit.starts.get(number, 0.0)
+        if latest:
+            yield f"if no job ends before its limit: {self._moment(latest)}"
         elif at_limit.is_complete and at_limit.endless:
             jobs = f"{at_limit.endless} running {'task has' if at_limit.endless == 1 else 'tasks have'}"
             yield f"no latest time can be named: {jobs} no run time limit (h_rt)"
         elif not at_limit.is_complete:
-            yield f"if no job ends before its limit: {self._beyond(at_limit)}"
+            yield f"if no job ends before its limit: {self._beyond(at_limit.until)}"
         yield "jobs that are submitted or changed later may change this"
 
-    def _no_start(self, number: int, reached: list[Reached]) -> list[str]:
-        """The reasons why the job never starts; [] if a run was bounded, or depends on tasks without limit."""
-        job = self.state.jobs.get(number)
-        if job is None or not all(each.is_complete for each in reached):
-            return []
+    def _no_start(self, number: int, at_limit: Reached) -> list[str]:
+        """The reasons why the job never starts; [] if this depends on tasks without limit."""
+        job = self.state.jobs[number]
         if not job.ar and not verify(self.state, job, True, self._now, self._zone)[0]:
             return [f"it can never start as it is requested: qexplain {number} has the reason"]
         causes = [cause.text for cause in causes_of_job(self.state, job, self._now)]
-        if causes:
+        if causes and not at_limit.endless:
             return [f"it does not start: {text}" for text in causes]
-        return [] if reached[-1].endless else [f"it does not start: qexplain {number} has the reason"]
+        return [] if at_limit.endless else [f"it does not start: qexplain {number} has the reason"]
+
+    def _is_now(self, time_s: float) -> bool:
+        return 0.0 < time_s <= self._now + 1.0
 
     def _moment(self, time_s: float) -> str:
-        return "now" if time_s <= self._now + 1.0 else format_moment(time_s, self._zone)
+        return "now" if self._is_now(time_s) else format_moment(time_s, self._zone)
 
-    def _beyond(self, reached: Reached) -> str:
-        return f"later than {format_moment(reached.until, self._zone)} (computed no further)"
+    def _beyond(self, until: float) -> str:
+        return f"later than {format_moment(until, self._zone)} (computed no further)"
+
+
+def _at_limit(state: State) -> RunTime:
+    return lambda job, task: run_time_limit(state, job, task)

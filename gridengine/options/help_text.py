@@ -30,7 +30,7 @@ _OF_RESERVATIONS = (
 )
 _OF_STATUS = (
     ("Selection of jobs and queues", "-j -u -s -q -qs -l -pe -U -ne"),
-    ("Details", "-f -F -g -r -ext -pri -urg -t -explain -cb -ncb"),
+    ("Details", "-f -F -g -r -ext -pri -urg -t -when -explain -cb -ncb"),
     ("Form of the output", "-json -xml -help"),
 )
 _OF_CONFIGURATION = (

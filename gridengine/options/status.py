@@ -69,5 +69,6 @@ STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-u", "user_list", "qstat qhost", fold.names, "users", "jobs of these users, * for all"),
     Option("-U", "user_list", "qstat qselect", fold.names, "access", "queue instances that these users may use"),
     Option("-urg", "", "qstat", fold.flag, "urg", "show the parts of the urgency"),
+    Option("-when", "", "qstat", fold.flag, "when", "show the expected starts of pending jobs"),
     Option("-xml", "", "qstat qhost", fold.flag, "xml", "print XML"),
 )

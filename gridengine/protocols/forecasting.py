@@ -11,8 +11,8 @@ from msgspec import Struct
 
 
 class ForecastQuestion(Struct):
-    """`body`: of the request `forecast`. `parts`: the state (`gridengine.state.parts`) at `now`, epoch s. `events`: of the change
-    that the question is about (JSON, `gridengine.state.events`)."""
+    """`body`: of the request `forecast`. `parts`: the state (`gridengine.state.parts`) at `now`, epoch s. `events`: of the
+    change or the submission in question, which is not recorded (JSON, `gridengine.state.events`)."""
 
     body: dict[str, Any]
     parts: list[bytes]

@@ -107,6 +107,7 @@ class Service:
         self._writer = FileWriter()
         self.master.write_by(self._writer.carry_out)
         self.begin()
+        self.requests.forecasting.start(self.master, self.is_leader)
         await self._gdi.start(socket, addresses, port, tls)
 
     def begin(self) -> None:
@@ -138,6 +139,7 @@ class Service:
         if self._mail is not None:
             await self._mail.stop()
         await self.requests.verifier.stop()
+        await self.requests.forecasting.stop()
         if self._gdi is not None:
             await self._gdi.stop()
         self.flush()

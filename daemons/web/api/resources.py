@@ -158,6 +158,10 @@ RESOURCES: tuple[Resource, ...] = (
         )
     ),
     Resource(
+        "GET", "/forecasts", "forecast", "How often jobs started in the range of their forecast (gridengine policy forecast).",
+        body=lambda call: {"jobs": [], "about": "calibration"}, pick=lambda data, call: {"classes": data["classes"]},
+    ),
+    Resource(
         "GET", "/jobs/{id}/story", "job_story", "Event log of a job, also of a job that is gone.",
         body=lambda call: {"jobs": [_number(call)]}, pick=_first(lambda data, call: data["jobs"]),
     ),

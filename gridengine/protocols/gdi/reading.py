@@ -106,9 +106,11 @@ class ChangedObject(TypedDict):
 
 
 class Forecast(Explain):
-    about: Literal["order", "start", "duration", "change"]
+    about: Literal["order", "start", "duration", "change", "calibration", "sample"]
     changes: NotRequired[Annotated[list[ChangedObject], Items(20_000, 4 * MB)]]
     starts: NotRequired[bool]
+    #: the fields of a request `submit`, whose job is asked about and not submitted
+    submission: NotRequired[dict[str, Any]]
 
 
 class JobHistories(TypedDict):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import shlex
 from dataclasses import dataclass
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.reading import decode_body
 from gridengine.protocols.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
 from gridengine.state.parts import whole_state
+from tests.forecasts import basis, copies
 from tests.harness import MASTER, USERS, Cell
 from tests.service_callbacks import durable
 
@@ -131,7 +131,8 @@ class Shell:
         run_times = RunTimes(ended_tasks(record for _, record in master.spool.accounted.records()))
         parts = master.spool.parts(master.state)
         try:
-            return Answer(data=answer(lambda: whole_state(parts), run_times, body, self.cell.now, UTC))
+            known = basis(run_times, self.cell.now)
+            return Answer(data=answer(whole_state(parts), copies(lambda: whole_state(parts)), known, body))
         except InvalidValueError as fault:
             return Answer(1, [("error", f"denied: {fault}")])
 

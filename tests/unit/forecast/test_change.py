@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import Any
 
 import pytest
 
-from daemons.forecast.answers import answer
+from daemons.forecast.change import ChangeEffects
 from daemons.forecast.run_times import RunTimes
 from gridengine.config import KINDS
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.parts import whole_state
 from tests.builders import NOW, Cluster
+from tests.forecasts import basis, copies_of
 
 
 def effects(cluster: Cluster, *events: Any, starts: bool = False) -> dict[str, Any]:
-    body = {"about": "change", "jobs": [], "starts": starts}
     before = cluster.state.snapshot()
-    found = answer(lambda: whole_state(cluster.parts()), RunTimes([]), body, cluster.now, UTC, events)
+    effects = ChangeEffects(lambda: whole_state(cluster.parts()), events, basis(RunTimes([]), cluster.now))
+    found = effects.all(copies_of if starts else None)
     assert cluster.state.snapshot() == before
     return found
 

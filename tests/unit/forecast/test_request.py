@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.decision import Decision
 from daemons.qmaster.serve.requests import forecasting
-from daemons.qmaster.serve.requests.forecasting import MOST_WAITING, Forecasting
-from gridengine.protocols.gdi.requests import Answer, ChangeObjects
+from daemons.qmaster.serve.requests.forecasting import MOST_WAITING, Forecasting, nothing
+from gridengine.protocols.gdi.requests import Answer
 from tests.harness import Cell
 
 
@@ -29,16 +28,13 @@ def test_questions_are_answered_in_turn_and_too_many_are_refused(tmp_path: Path,
             return Answer()
 
         monkeypatch.setattr(forecasting, "ask_process", ask)
-        async def decide(changes: ChangeObjects) -> Decision:
-            return Decision()
-
         body = {"about": "order", "jobs": []}
-        asked = [asyncio.create_task(requests.answer(cell.master, body, decide)) for _ in range(MOST_WAITING)]
+        asked = [asyncio.create_task(requests.answer(cell.master, body, nothing)) for _ in range(MOST_WAITING)]
         while not running:
             await asyncio.sleep(0)
-        refused = await requests.answer(cell.master, body, decide)
+        refused = await requests.answer(cell.master, body, nothing)
         go_on.set()
-        return [refused, *await asyncio.gather(*asked), await requests.answer(cell.master, body, decide)]
+        return [refused, *await asyncio.gather(*asked), await requests.answer(cell.master, body, nothing)]
 
     refused, *answered = asyncio.run(play())
     assert (refused.status, refused.answers[0][1]) == (1, "too many forecasts are being computed: try again in a minute")

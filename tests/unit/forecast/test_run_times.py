@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from daemons.forecast.run_times import EndedTask, RunTimes, ended_tasks
@@ -18,7 +20,7 @@ def ended(name: str, *seconds: float, owner: str = "alice", limit: float = INFIN
 
 def test_the_quantiles_of_jobs_of_the_same_name() -> None:
     job = Cluster().job(name="sim")
-    known = RunTimes([*ended("sim", 10, 20, 30, 40, 50), *ended("other", 1000, 1000, 1000, 1000, 1000)])
+    known = RunTimes([*ended("sim", 10, 20, 30, 40, 50, requests="-l h_rt=9"), *ended("other", 1000, 1000, 1000, 1000, 1000)])
     found = known.estimate(job, INFINITY)
     assert found is not None
     assert (found.low, found.usual, found.high, found.count) == (14, 30, 46, 5)
@@ -26,12 +28,17 @@ def test_the_quantiles_of_jobs_of_the_same_name() -> None:
 
 
 def test_a_task_that_runs_is_compared_with_the_tasks_that_ran_longer() -> None:
-    job = Cluster().job(name="sim")
+    job, dice = Cluster().job(name="sim"), random.Random(1)
     known = RunTimes(ended("sim", 10, 20, 30, 40, 50))
-    assert known.usual(job, INFINITY, 35) == 45
-    assert known.usual(job, 48, 45) == 48, "never above the limit"
-    assert known.usual(job, INFINITY, 60) == INFINITY, "no task ran that long"
-    assert known.usual(job, 90, 60) == 90
+
+    def drawn(limit: float, elapsed: float) -> set[float]:
+        return {known.drawn(dice, job, limit, elapsed) for _ in range(100)}
+
+    assert drawn(INFINITY, 0) == {10, 20, 30, 40, 50}
+    assert drawn(INFINITY, 35) == {40, 50}
+    assert drawn(48, 45) == {48}, "never above the limit"
+    assert drawn(INFINITY, 60) == {INFINITY}, "no task ran that long"
+    assert drawn(90, 60) == {90}
 
 
 def test_few_tasks_of_a_name_give_way_to_equal_requests_then_to_the_user_then_to_all() -> None:
@@ -44,6 +51,8 @@ def test_few_tasks_of_a_name_give_way_to_equal_requests_then_to_the_user_then_to
         found = RunTimes(tasks).estimate(job, 100)
         return found.basis if found is not None else ""
 
+    same = ended("new", 1, 2, 3, 4, 5, requests="-l h_rt=100")
+    assert basis(*same, *requests) == 'tasks of alice named "new" with the same requests'
     assert basis(*ended("new", 1, 2, 3, 4), *requests) == "tasks of alice with the same requests"
     assert basis(*by_user, *by_all) == "tasks of alice"
     assert basis(*by_all) == "tasks of all users"
@@ -72,4 +81,4 @@ def test_records_of_slaves_and_of_tasks_that_never_ran_are_left_out() -> None:
 def test_without_records_nothing_is_known(elapsed: float) -> None:
     job = Cluster().job()
     assert RunTimes([]).estimate(job, INFINITY, elapsed) is None
-    assert RunTimes([]).usual(job, 50, elapsed) == 50
+    assert RunTimes([]).drawn(random.Random(1), job, 50, elapsed) == 50

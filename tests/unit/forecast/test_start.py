@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import Any
 
 import pytest
 
-from daemons.forecast.answers import answer
+from daemons.forecast.answers import SAMPLED, answer, remember
+from daemons.forecast.calibration import AIM, LEAST, Calibration, Remembered
 from daemons.forecast.run_times import EndedTask, RunTimes
 from daemons.forecast.start import StartForecast
 from gridengine.errors import InvalidValueError
 from gridengine.state.parts import whole_state
+from gridengine.state.state import State
 from gridengine.values.ranges import Ranges
 from tests.builders import NOW, Cluster
+from tests.forecasts import basis, copies
 
-USUAL = RunTimes([EndedTask("alice", "job", "NONE", 100, seconds) for seconds in (20, 20, 30, 40, 40)])
+USUAL = RunTimes([EndedTask("alice", "job", "NONE", 100, 30)] * 5)
 NEWS = "jobs that are submitted or changed later may change this"
+
+
+def state_of(cluster: Cluster) -> State:
+    return whole_state(cluster.parts())
 
 
 def ask(cluster: Cluster, *jobs: int | str, about: str = "start", run_times: RunTimes = USUAL) -> list[dict[str, Any]]:
     body = {"about": about, "jobs": list(map(str, jobs))}
-    data = answer(lambda: whole_state(cluster.parts()), run_times, body, cluster.now, UTC)
+    data = answer(state_of(cluster), copies(lambda: state_of(cluster)), basis(run_times, cluster.now), body)
     found: list[dict[str, Any]] = data["jobs"]
     return found
 
@@ -100,8 +106,7 @@ def test_a_running_job_and_unknown_jobs() -> None:
 
 def test_a_job_out_of_reach_is_later_than_the_last_computed_time() -> None:
     cluster, job = full()
-    state = whole_state(cluster.parts())
-    forecast = StartForecast(state, lambda: whole_state(cluster.parts()), USUAL, cluster.now, UTC)
+    forecast = StartForecast(state_of(cluster), copies(lambda: state_of(cluster)), basis(USUAL, cluster.now))
     (found,) = forecast.of_jobs([forecast.state.jobs[job]], longest_cpu_s=0.0)
     assert (found["earliest"], found["latest"], found["later_than"]) == (0, 0, NOW)
     assert found["texts"][0] == "if jobs end as such jobs usually do: later than 2027-01-15 08:00:00 (computed no further)"
@@ -111,7 +116,8 @@ def test_the_run_time_of_a_job_can_be_asked_by_itself() -> None:
     cluster, waiting = full()
     running, pending = ask(cluster, 1, waiting, about="duration")
     assert (running["limit"], pending["limit"], pending["elapsed"]) == (100, None, 0)
-    assert pending["estimate"] == {"low": 20, "usual": 30, "high": 40, "count": 5, "basis": 'tasks of alice named "job"'}
+    whom = 'tasks of alice named "job" with the same requests'
+    assert pending["estimate"] == {"low": 30, "usual": 30, "high": 30, "count": 5, "basis": whom}
     (nothing,) = ask(cluster, waiting, about="duration", run_times=RunTimes([]))
     assert (nothing["estimate"], nothing["learned_from"]) == (None, 0)
 
@@ -121,3 +127,27 @@ def test_the_order_of_a_job_that_takes_no_part_has_the_reason() -> None:
     (found,) = ask(cluster, held, about="order")
     assert found["place"] == 0
     assert found["texts"] == [f"it has a user hold (qrls -h u {held} takes it off)"]
+
+
+def test_compared_forecasts_give_the_range() -> None:
+    cluster, job = full()
+    waits = [*(10.0 * number for number in range(1, 35)), *[5000.0] * 6]
+    past = Calibration([Remembered(number, NOW - 1000, 30.0, started=NOW - 1000 + wait) for number, wait in enumerate(waits)])
+    state, known = state_of(cluster), basis(USUAL, cluster.now, calibration=past)
+    (found,) = StartForecast(state, copies(lambda: state_of(cluster)), known).of_jobs([state.jobs[job]])
+    assert found["expected"] - NOW == 30
+    assert (found["earliest"] - NOW, found["latest"] - NOW) == (pytest.approx(10), pytest.approx(340)), "34 of 40 waits"
+    assert found["texts"][0] == f"{AIM:.0%} of the last {LEAST} forecasts that far ahead started in such a range"
+
+
+def test_forecasts_of_pending_jobs_are_remembered_with_their_ranges() -> None:
+    cluster, job = full()
+    cluster.submit(error="cannot be handled")
+    for _ in range(SAMPLED):
+        cluster.submit()
+    past = Calibration([])
+    state = state_of(cluster)
+    remember(state, copies(lambda: state_of(cluster)), basis(USUAL, cluster.now, calibration=past))
+    assert len(past.remembered) == SAMPLED
+    assert {(each.asked, each.low, each.high, each.started) for each in past.remembered} == {(NOW, -1, -1, 0)}
+    assert {each.expected for each in past.remembered if each.job == job} <= {30}

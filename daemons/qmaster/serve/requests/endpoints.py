@@ -26,7 +26,7 @@ from daemons.qmaster.serve.hosts.host_log import HostLog
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
 from daemons.qmaster.serve.requests.accounting_reading import AccountingReading
-from daemons.qmaster.serve.requests.forecasting import Forecasting
+from daemons.qmaster.serve.requests.forecasting import Forecasting, nothing
 from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
 from daemons.qmaster.serve.requests.jsv import ServerVerifier
@@ -51,9 +51,11 @@ from gridengine.protocols.gdi.requests import (
     AlterJobs,
     Answer,
     Caller,
+    ChangeObjects,
     ExecdHello,
     KillEventClients,
     MonitorScheduling,
+    ObjectChange,
     OpenSession,
     RequestBody,
     RestartHosts,
@@ -87,7 +89,7 @@ class Requests:
         self.verifier = ServerVerifier(lambda: master.state.configuration())
         self._callbacks, self._durable, self._driver, self._spool_space = callbacks, durable, driver, spool_space
         self.long_lived = streams
-        self._round_robin, self._accounting, self._forecasting = RoundRobin(), AccountingReading(), Forecasting()
+        self._round_robin, self._accounting, self.forecasting = RoundRobin(), AccountingReading(), Forecasting()
         self._outputs = OutputReading(callbacks.read_output, records=master.spool.accounted.of_task)
         self.releases, self.host_log = HostReleases(master), HostLog(master)
         self._one_of_key = PerUserLimit(1)
@@ -226,9 +228,19 @@ class Requests:
 
     async def forecast(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Have a process say when jobs start, in which order, how long they run, or what a change would do."""
+        if body["about"] == "sample" and (refusal := no_right(self.master.state, caller, self.master.world())):
+            return Answer(1, [("error", refusal)])
         await self._durable()
-        decide = partial(self._decide_unrecorded, "config_change", caller=caller, looked_up={})
-        return await self._forecasting.answer(self.master, body, decide)
+        return await self.forecasting.answer(self.master, body, self._in_question(body, caller))
+
+    def _in_question(self, body: dict[str, Any], caller: Caller) -> Callable[[], Awaitable[Decision]]:
+        """How to decide on the submission or the changes that a forecast is about, and that are not recorded."""
+        if fields := body.get("submission"):
+            return partial(self._dry_run_one, "submit", {**fields, "verify": "n"}, caller)
+        if changes := body.get("changes"):
+            request = ChangeObjects([ObjectChange(**each) for each in changes])
+            return partial(self._decide_unrecorded, "config_change", request, caller, {})
+        return nothing
 
     async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Have a host read the end of a task's output."""
@@ -237,30 +249,32 @@ class Requests:
 
     async def dry_run(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """The answers that changing requests would get now, each by itself; nothing is recorded."""
-        return Answer(data={each: await self._dry_run_one(each, fields, caller) for each, fields in body.items()})
+        return Answer(data={each: (await self._dry_run_one(each, fields, caller)).answer for each, fields in body.items()})
 
-    async def _dry_run_one(self, name: str, fields: dict[str, Any], caller: Caller) -> Answer:
-        """Raises InvalidValueError."""
+    async def _dry_run_one(self, name: str, fields: dict[str, Any], caller: Caller) -> Decision:
+        """What would be decided. Raises InvalidValueError."""
         if ENDPOINTS[name].kind != "decides":
-            return Answer(1, [("error", f"denied: there is no dry run of {name}")])
+            return Decision(Answer(1, [("error", f"denied: there is no dry run of {name}")]))
         try:
             request = msgspec.convert(fields, REQUESTS[name])
         except msgspec.ValidationError as error:
-            return malformed(name, error)
+            return Decision(malformed(name, error))
         if isinstance(request, Submit) and self.verifier.configured:
             verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
             if isinstance(verified, Answer):
-                return verified
+                return Decision(verified)
             request = verified
-        looked_up, answer = await self._look_up(request), Answer()
+        looked_up, found = await self._look_up(request), Decision()
+        answer = found.answer
         async for part in self._round_robin.of(self._parts(request, caller)):
             decision = await self._decide_unrecorded(name, part, caller, looked_up)
             answer.answers += decision.answer.answers
             answer.status = answer.status or decision.answer.status
             answer.data = decision.answer.data
+            found.events += decision.events
             if decision.refused:
                 break
-        return answer
+        return found
 
     async def stream_jobs(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """`status` in lines, so that a client can print a long list of jobs while it arrives."""

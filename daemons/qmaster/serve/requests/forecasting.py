@@ -1,13 +1,14 @@
 """The request `forecast`: answered by a process of its own, from a copy of the state.
 
 Owns the process, its limit of time, and the lock by which they run in sequence. The answer itself is made by
-`daemons.forecast`, an extension, which runs the scheduler's code on that copy. A change of the configuration is decided here, as
-`config_change` decides it, and not recorded; the process gets its events. Called by `endpoints`. Source: adr/0310, adr/0335.
+`daemons.forecast`, an extension, which runs the scheduler's code on that copy. A submission or a change of the configuration is
+decided by the qmaster and not recorded; the process gets its events. Called by `endpoints`. Source: adr/0310, adr/0330, adr/0335.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -18,16 +19,24 @@ from daemons.qmaster.master import Master
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command
 from gridengine.protocols.forecasting import ForecastQuestion
-from gridengine.protocols.gdi.requests import Answer, ChangeObjects, ObjectChange
+from gridengine.protocols.gdi.requests import Answer
 from gridengine.state.events import encode_events
+from gridengine.state.machines.job import JobSubmitted
 
 Body = dict[str, Any]
-Decide = Callable[[ChangeObjects], Awaitable[Decision]]
-"""Decides on a change with the rights of the caller; nothing is recorded."""
+Decide = Callable[[], Awaitable[Decision]]
+_log = logging.getLogger(__name__)
 _LONGEST_S = 50.0
 """Seconds after which a command would have given up."""
+SAMPLE_EVERY_S = 600.0
+"""Seconds between two samples of forecasts, which are compared with the starts that follow (adr/0330)."""
 MOST_WAITING = 20
 """Questions that wait for the process; a further one is refused."""
+
+
+async def nothing() -> Decision:
+    """The decision where nothing is in question."""
+    return Decision()
 
 
 class Forecasting:
@@ -36,21 +45,44 @@ class Forecasting:
     def __init__(self) -> None:
         self._one_at_a_time = asyncio.Lock()
         self._waiting = 0
+        self._sampling: asyncio.Task[None] | None = None
+
+    def start(self, master: Master, is_leader: Callable[[], bool]) -> None:
+        """Have samples taken from time to time, on the running event loop."""
+        self._sampling = asyncio.get_running_loop().create_task(self._sample(master, is_leader))
+
+    async def stop(self) -> None:
+        """End the samples."""
+        if self._sampling is not None:
+            self._sampling.cancel()
+            await asyncio.gather(self._sampling, return_exceptions=True)
+
+    async def _sample(self, master: Master, is_leader: Callable[[], bool]) -> None:
+        while True:
+            await asyncio.sleep(SAMPLE_EVERY_S)
+            if is_leader() and any(job.pending for job in master.state.jobs.values()):
+                answer = await self.answer(master, {"about": "sample", "jobs": []}, nothing)
+                if answer.status:
+                    _log.warning("no forecasts are compared with starts: %s", answer.answers[0][1])
 
     async def answer(self, master: Master, body: Body, decide: Decide) -> Answer:
-        """The answer for the present state; a refusal while too many questions wait, or of the change in question."""
+        """The answer for the present state; a refusal while too many questions wait.
+
+        `decide()`: on the submission or the change in question, whose refusal is the answer.
+        """
         if self._waiting >= MOST_WAITING:
             return Answer(1, [("error", "too many forecasts are being computed: try again in a minute")])
         self._waiting += 1
         try:
             async with self._one_at_a_time:
-                changes = [ObjectChange(**each) for each in body.pop("changes", ())]
-                decision = await decide(ChangeObjects(changes)) if changes else Decision()
-                if decision.answer.status:
-                    return Answer(decision.answer.status, decision.answer.answers)
+                decision = await decide()
+                if decision.refused or decision.answer.status:
+                    return decision.answer
                 # nothing may change the state between the decision and the copy
+                submitted = [str(event.job.id) for event in decision.events if isinstance(event, JobSubmitted)]
+                asked = {"about": body["about"], "jobs": submitted or body["jobs"], "starts": body.get("starts", False)}
                 parts, events = master.spool.parts(master.state), encode_events(decision.events)
-                question = ForecastQuestion(body, parts, master.world().now, events)
+                question = ForecastQuestion(asked, parts, master.world().now, events)
                 return await ask_process(str(master.spool.path), msgspec.msgpack.encode(question))
         finally:
             self._waiting -= 1

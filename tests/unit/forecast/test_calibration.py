@@ -1,0 +1,81 @@
+"""Forecasts compared with the starts that followed."""
+
+from __future__ import annotations
+
+import pytest
+
+from daemons.forecast.calibration import CLASSES_S, LEAST, LONGEST_S, MOST, SOFT_S, Calibration, Remembered
+
+NOW = 1_000_000.0
+
+
+def compared(*factors: float, expected: float = 1000.0, age: float = 100_000.0, **fields: float) -> list[Remembered]:
+    """Forecasts of `age` seconds ago, whose jobs waited these factors times as long as expected."""
+    asked = NOW - age
+    return [
+        Remembered(number, asked, expected, started=asked + factor * (expected + SOFT_S) - SOFT_S, **fields)
+        for number, factor in enumerate(factors, 1)
+    ]
+
+
+def test_too_few_comparisons_give_no_range() -> None:
+    assert Calibration(compared(*[1.0] * (LEAST - 1))).range(1000, NOW) is None
+    assert Calibration(compared(*[1.0] * LEAST)).range(1000, NOW) == (pytest.approx(1000), pytest.approx(1000), LEAST)
+
+
+def test_the_range_is_the_narrowest_that_held_enough_starts() -> None:
+    factors = [0.5] * 3 + [1.0] * 17 + [1.5] * 17 + [9.0] * 3
+    found = Calibration(compared(*factors)).range(2000, NOW)
+    assert found is not None
+    low, high, count = found
+    assert (low, high, count) == (pytest.approx(2000), pytest.approx(1.5 * 2060 - 60), 40)
+
+
+def test_jobs_that_still_wait_widen_the_range() -> None:
+    done = compared(*[0.5] * 20, *[1.0] * 30)
+    waiting = [Remembered(number, NOW - 2060.0 * 2 + SOFT_S, 1000.0) for number in range(100, 120)]
+    alone, both = Calibration(done).range(1000, NOW), Calibration([*done, *waiting]).range(1000, NOW)
+    assert alone is not None
+    assert both is not None
+    assert alone[1] == pytest.approx(1000)
+    assert both[:2] == (pytest.approx(470), pytest.approx(1000)), "at most what is known"
+    assert both[2] == 70
+
+
+def test_a_class_with_few_comparisons_uses_those_of_all() -> None:
+    near, far = compared(*[1.0] * LEAST, expected=100), compared(*[3.0] * LEAST, expected=90_000)
+    calibration = Calibration([*near, *far])
+    assert calibration.range(100, NOW) == (pytest.approx(100), pytest.approx(100), LEAST)
+    found = calibration.range(5000, NOW)
+    assert found is not None
+    assert (found[0], found[1], found[2]) == (pytest.approx(5000), pytest.approx(3 * 5060 - 60), 2 * LEAST)
+
+
+def test_starts_are_noted_and_forecasts_of_deleted_jobs_forgotten() -> None:
+    calibration = Calibration([Remembered(number, NOW, 10.0) for number in (1, 2, 3)])
+    assert calibration.waiting() == {1, 2, 3}
+    calibration.settle({1: [NOW - 50, NOW + 7, NOW + 3]}, {2}, NOW + 10)
+    assert [(each.job, each.started) for each in calibration.remembered] == [(1, NOW + 3), (2, 0)]
+    calibration.settle({}, {2}, NOW + LONGEST_S)
+    assert [each.job for each in calibration.remembered] == [1]
+
+
+def test_the_number_of_forecasts_is_bounded_and_moments_are_apart() -> None:
+    calibration = Calibration([])
+    assert calibration.is_due(NOW)
+    calibration.note([Remembered(number, NOW, 10.0) for number in range(MOST + 5)])
+    assert (len(calibration.remembered), calibration.remembered[0].job) == (MOST, 5)
+    assert not calibration.is_due(NOW + 59)
+    assert calibration.is_due(NOW + 60)
+
+
+def test_figures_by_the_expected_wait() -> None:
+    near = compared(1.0, 0.1, 3.0, 1.0, expected=100, low=90, high=110)
+    without_range = compared(1.0, expected=100)
+    waiting = [Remembered(9, NOW, 100_000.0, 1.0, 2.0)]
+    rows = Calibration([*near, *without_range, *waiting]).figures()
+    assert [row["up_to"] for row in rows] == [*CLASSES_S[:-1], None]
+    assert {name: rows[0][name] for name in ("count", "within", "early", "late", "width", "wait", "waiting")} == {
+        "count": 4, "within": 0.5, "early": 0.25, "late": 0.25, "width": 20, "wait": 100, "waiting": 0,
+    }  # fmt: skip
+    assert (rows[-1]["count"], rows[-1]["waiting"]) == (0, 1)
