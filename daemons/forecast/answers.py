@@ -52,9 +52,8 @@ def remember(state: State, on_copy: OnCopy, basis: Basis) -> None:
     found = []
     for row in StartForecast(state, on_copy, basis).of_jobs(drawn):
         if row["expected"] > now:
-            learned = basis.calibration.range(row["expected"] - now, now)
-            low, high = learned[:2] if learned is not None else (-1.0, -1.0)
-            found.append(Remembered(row["id"], now, row["expected"] - now, low, high))
+            low, high = (row["earliest"] - now, row["latest"] - now) if row["latest"] else (-1.0, -1.0)
+            found.append(Remembered(row["id"], now, row["expected"] - now, row["overtaken"], low, high))
     basis.calibration.note(found)
 
 

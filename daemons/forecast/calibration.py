@@ -16,8 +16,12 @@ from msgspec import Struct
 
 PART = 0.8
 """The part of all starts that a range holds."""
-AIM = 0.85
-"""The part of the compared starts that a range is made to hold: the next ones differ a little from them."""
+AIMS = (0.8, 0.97)
+"""Least and greatest part of the compared starts that a range is made to hold: more than PART where the next ones differ."""
+MARGIN = 0.05
+"""Added to PART, since the next starts differ a little from those compared."""
+CHECKED = 200
+"""Ranges of the past whose outcomes move the aim between its bounds."""
 LEAST = 40
 """Comparisons from which factors are learned."""
 NEWEST = 400
@@ -36,11 +40,12 @@ CLASSES_S = (600.0, 3600.0, 4 * 3600.0, 12 * 3600.0, 86_400.0, float("inf"))
 
 class Remembered(Struct, array_like=True):
     """A forecast for a `job`, made at `asked` (epoch s). `expected`: wait in s by usual run times;
-    `low`, `high`: the range in s, -1 for none; `started`: epoch s, 0 while the job waits."""
+    `overtaken`: newer jobs tended to come before it;    `low`, `high`: the range in s, -1 for none; `started`: epoch s, 0 while the job waits."""
 
     job: int
     asked: float
     expected: float
+    overtaken: bool = False
     low: float = -1.0
     high: float = -1.0
     started: float = 0.0
@@ -48,6 +53,11 @@ class Remembered(Struct, array_like=True):
     @property
     def wait(self) -> float:
         return self.started - self.asked
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the job started in the range, to a second."""
+        return self.low - 1.0 <= self.wait <= self.high + 1.0
 
 
 def class_of(expected: float) -> int:
@@ -60,7 +70,7 @@ class Calibration:
 
     def __init__(self, remembered: list[Remembered]) -> None:
         self.remembered = remembered
-        self._factors: dict[tuple[int, float], tuple[float, float, int] | None] = {}
+        self._factors: dict[tuple[int, bool, float], tuple[float, float, int] | None] = {}
 
     def waiting(self) -> set[int]:
         """The jobs whose starts are not known yet."""
@@ -87,25 +97,36 @@ class Calibration:
         """Remember new forecasts."""
         self.remembered = [*self.remembered, *forecasts][-MOST:]
 
-    def range(self, expected: float, now: float) -> tuple[float, float, int] | None:
-        """The narrowest range of waits in s that held AIM of the compared starts, and their number. expected: s. None: too few."""
-        key = class_of(expected), now
+    def range(self, expected: float, overtaken: bool, now: float) -> tuple[float, float, int] | None:
+        """The narrowest range of waits in s that held enough of the compared starts, and the number of forecasts. expected: s;
+        `overtaken`: as of `Remembered`. None: too few are compared."""
+        key = class_of(expected), overtaken, now
         if key not in self._factors:
-            self._factors[key] = self._learned(key[0], now)
+            self._factors[key] = self._learned(class_of(expected), overtaken, now)
         found = self._factors[key]
         if found is None:
             return None
         low, high, count = found
         return max(0.0, (expected + SOFT_S) * low - SOFT_S), max(0.0, (expected + SOFT_S) * high - SOFT_S), count
 
-    def _learned(self, number: int, now: float) -> tuple[float, float, int] | None:
-        """The factors of a class; of all classes where the class has too few."""
-        own = [each for each in self.remembered if class_of(each.expected) == number]
-        for chosen in (own[-NEWEST:], self.remembered[-NEWEST:]):
+    def _learned(self, number: int, overtaken: bool, now: float) -> tuple[float, float, int] | None:
+        """The factors of forecasts alike: as far ahead and as often overtaken, else as often overtaken, else all."""
+        alike = [each for each in self.remembered if each.overtaken == overtaken]
+        own = [each for each in alike if class_of(each.expected) == number]
+        for chosen in (own[-NEWEST:], alike[-NEWEST:], self.remembered[-NEWEST:]):
             if sum(1 for each in chosen if each.started) >= LEAST:
-                low, high = _narrowest(_distribution(chosen, now))
+                low, high = _narrowest(_distribution(chosen, now), self._aim(now))
                 return low, high, len(chosen)
         return None
+
+    def _aim(self, now: float) -> float:
+        """The part of the compared starts that a range is made to hold: more where the last ranges held less than they should."""
+        ranged = [each for each in self.remembered if each.high >= 0]
+        over = [each for each in ranged if each.started or now - each.asked > each.high][-CHECKED:]
+        if len(over) < LEAST:
+            return AIMS[0] + (AIMS[1] - AIMS[0]) / 2
+        held = sum(1 for each in over if each.started and each.is_within) / len(over)
+        return min(AIMS[1], max(AIMS[0], PART + MARGIN + (PART - held)))
 
     def figures(self) -> list[dict[str, Any]]:
         """How forecasts with a range did, by the expected wait. `up_to`: s, None for the last class; `count`: started jobs;
@@ -138,12 +159,12 @@ def _distribution(forecasts: Sequence[Remembered], now: float) -> list[tuple[flo
     return found
 
 
-def _narrowest(distribution: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The narrowest factors between which AIM of a distribution lies; its ends where it is not known that far."""
+def _narrowest(distribution: Sequence[tuple[float, float]], aim: float) -> tuple[float, float]:
+    """The narrowest factors between which `aim` of a distribution lies; its ends where it is not known that far."""
     best, end = (distribution[0][0], distribution[-1][0]), 0
     before = 0.0
     for low, part in distribution:
-        while end < len(distribution) and distribution[end][1] - before < AIM - 1e-9:
+        while end < len(distribution) and distribution[end][1] - before < aim - 1e-9:
             end += 1
         if end == len(distribution):
             break

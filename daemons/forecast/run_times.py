@@ -83,6 +83,7 @@ class RunTimes:
         self.count = len(ended)
         self._seconds: dict[Kind, list[float]] = defaultdict(list)
         self._parts: dict[Kind, list[float]] = defaultdict(list)
+        self._means: dict[Kind, float] = {}
         for task in ended:
             for kind in _kinds(task.owner, task.name, task.category):
                 self._seconds[kind].append(task.seconds)
@@ -108,6 +109,16 @@ class RunTimes:
             return limit
         _, values, scale = found
         return min(limit, values[int(dice.random() * len(values))] * scale)
+
+    def mean(self, job: Job, limit: float) -> float:
+        """The mean of the likely run time in seconds; the limit where nothing is known."""
+        found = self._longer(job, limit, 0.0)
+        if found is None:
+            return limit
+        kind, values, scale = found
+        if kind not in self._means:
+            self._means[kind] = sum(values) / len(values)
+        return min(limit, self._means[kind] * scale)
 
     def _longer(self, job: Job, limit: float, elapsed: float) -> tuple[Kind, Sequence[float], float] | None:
         """The narrowest kind with enough tasks, the sorted run times of those that ran longer than `elapsed`, and the seconds of

@@ -13,12 +13,11 @@ from datetime import tzinfo
 from statistics import median
 from typing import Any, NamedTuple
 
-from daemons.forecast.calibration import AIM, Calibration
+from daemons.forecast.backlog import Backlog
+from daemons.forecast.calibration import PART, Calibration
 from daemons.forecast.copies import OnCopy, Reached
 from daemons.forecast.forward_run import ForwardRun, RunTime
 from daemons.forecast.run_times import LEAST, RunTimes
-from daemons.schedd.survey import ranked_jobs
-from daemons.schedd.view import View
 from gridengine.placement.causes import causes_of_job
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.placement.verify import verify
@@ -28,10 +27,8 @@ from gridengine.values.units import format_moment
 
 DRAWS = 3
 """Forward runs with drawn run times."""
-LONGEST_CPU_S = 0.25
+LONGEST_CPU_S = 0.2
 """Processor time of each forward run, in seconds."""
-LEAST_STARTS = 20
-"""Starts of a bounded run from which their rate is taken."""
 _LASTING = ("error", "hold")
 """Kinds of causes that last until a user acts."""
 
@@ -47,7 +44,7 @@ class Basis(NamedTuple):
 
 class Usual(NamedTuple):
     """The start of a job by drawn run times: `start`, the median, epoch s, and the `earliest`; 0.0 for none. `is_scaled`: beyond
-    the computed time, by the rate of starts. `is_complete`: all runs reached the end of all events."""
+    the computed time, by the backlog. `is_complete`: all runs reached the end of all events."""
 
     start: float
     earliest: float
@@ -62,11 +59,10 @@ class StartForecast:
     def __init__(self, state: State, on_copy: OnCopy, basis: Basis) -> None:
         self.state, self._on_copy, self._basis = state, on_copy, basis
         self._now, self._zone = basis.now, basis.zone
-        self._places: dict[int, int] | None = None
 
     def of_jobs(self, jobs: Iterable[Job], longest_cpu_s: float = LONGEST_CPU_S) -> list[dict[str, Any]]:
-        """A forecast of each job: `expected`, `earliest`, `latest` and `later_than` (epoch s, 0.0 for none), and `texts`,
-        sentences. longest_cpu_s: processor time of each run."""
+        """A forecast of each job: `expected`, `earliest`, `latest` and `later_than` (epoch s, 0.0 for none), `overtaken`:
+        newer jobs tend to come before it, and `texts`, sentences. longest_cpu_s: processor time of each run."""
         jobs = list(jobs)
         hopeful = {job.id for job in jobs if job.waits and not self._lasting(job)}
         draws = DRAWS if self._basis.run_times.count >= LEAST else 0
@@ -75,11 +71,20 @@ class StartForecast:
             return rows
         dice = [None, *(random.Random(number) for number in range(draws))]
         begun = [self._on_copy(lambda state, each=each: self._run(state, hopeful, each, longest_cpu_s)) for each in dice]
+        backlog = Backlog(self.state, self._basis.run_times, self._now)  # while the children run
         at_limit, *drawn = [wait() for wait in begun]
+        beyond = [self._beyond_run(run, backlog) for run in drawn]
         for row in rows:
             if not row["texts"]:
-                row |= self._range(row["id"], self._usual(row["id"], drawn), at_limit)
+                row["overtaken"] = backlog.is_overtaken(row["id"])
+                row |= self._range(row, self._usual(row["id"], drawn, beyond), at_limit)
         return rows
+
+    def _beyond_run(self, run: Reached, backlog: Backlog) -> dict[int, float]:
+        """The starts of jobs that a bounded run did not reach."""
+        if run.is_complete or run.until <= self._now:
+            return {}
+        return {number: run.until + wait for number, wait in backlog.waits_after(run.starts).items()}
 
     def _run(self, state: State, hopeful: set[int], dice: random.Random | None, longest_cpu_s: float) -> Reached:
         """A forward run with run times that the dice draw; without dice with run times at their limits."""
@@ -97,41 +102,32 @@ class StartForecast:
 
     # --- from runs to a range ------------------------------------------------------------------------------
 
-    def _usual(self, number: int, drawn: Sequence[Reached]) -> Usual | None:
-        """The start by the runs with drawn run times; None without such runs."""
+    def _usual(self, number: int, drawn: Sequence[Reached], beyond: Sequence[dict[int, float]]) -> Usual | None:
+        """The start by the runs with drawn run times, else by the backlog `beyond` each; None without such runs."""
         if not drawn:
             return None
-        starts = [run.starts.get(number) or self._scaled(number, run) for run in drawn]
+        starts = [run.starts.get(number) or beyond.get(number, 0.0) for run, beyond in zip(drawn, beyond, strict=True)]
         is_scaled = not all(number in run.starts for run in drawn)
         is_complete, until = all(run.is_complete for run in drawn), min(run.until for run in drawn)
         if not all(starts):
             return Usual(0.0, 0.0, is_scaled, is_complete, until)
         return Usual(median(starts), min(starts), is_scaled, is_complete, until)
 
-    def _scaled(self, number: int, run: Reached) -> float:
-        """The start of a job that a bounded run did not reach: by its place, and the rate at which jobs started; 0.0 for none."""
-        if run.is_complete or len(run.starts) < LEAST_STARTS or run.until <= self._now:
-            return 0.0
-        if self._places is None:
-            pending = [each.job.id for each in ranked_jobs(View(self.state), self._now) if each.is_pending]
-            self._places = {job: place for place, job in enumerate(pending, 1)}
-        place = self._places.get(number, 0)
-        return self._now + (run.until - self._now) * max(1.0, place / len(run.starts)) if place else 0.0
-
-    def _range(self, number: int, usual: Usual | None, at_limit: Reached) -> dict[str, Any]:
+    def _range(self, row: dict[str, Any], usual: Usual | None, at_limit: Reached) -> dict[str, Any]:
         """The times and the sentences by the outcome of the runs."""
+        number = row["id"]
         latest = at_limit.starts.get(number, 0.0)
-        texts = [*self._texts(number, usual, at_limit)]
+        texts = [*self._texts(number, usual, at_limit, row["overtaken"])]
         is_bounded = bool(latest)
         later_than = 0.0 if is_bounded or at_limit.is_complete else at_limit.until
         if usual is not None and usual.start:
-            learned = self._basis.calibration.range(usual.start - self._now, self._now)
+            learned = self._basis.calibration.range(usual.start - self._now, row["overtaken"], self._now)
             found: dict[str, Any] = {"expected": usual.start, "texts": texts}
             if self._is_now(usual.start) and self._is_now(latest):
                 return found | {"earliest": usual.start, "latest": latest}
             if learned is not None:
                 low, high, count = learned
-                part = f"{AIM:.0%} of the last {count} forecasts that far ahead started in such a range"
+                part = f"such a range held {PART:.0%} of the starts so far ({count} forecasts compared)"
                 return found | {"earliest": self._now + low, "latest": self._now + high, "texts": [part, *texts]}
             return found | {"earliest": usual.earliest, "latest": max(latest, usual.start) if latest else 0.0, "later_than": later_than}
         if not is_bounded:
@@ -152,16 +148,17 @@ class StartForecast:
     def _head(self, job: Job) -> dict[str, Any]:
         """The row of a job before the runs; with `texts` if no run is needed."""
         row = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array, "pending": str(job.waiting)}
-        row |= {"expected": 0.0, "earliest": 0.0, "latest": 0.0, "later_than": 0.0}
+        row |= {"expected": 0.0, "earliest": 0.0, "latest": 0.0, "later_than": 0.0, "overtaken": False}
         if not job.waits:
             return row | {"texts": ["it is not pending"]}
         return row | {"texts": [f"it does not start: {text}" for text in self._lasting(job)]}
 
-    def _texts(self, number: int, usual: Usual | None, at_limit: Reached) -> Iterable[str]:
+    def _texts(self, number: int, usual: Usual | None, at_limit: Reached, overtaken: bool) -> Iterable[str]:
+        """What the times rest on."""
         if usual is None:
             yield f"run times are not learned yet: fewer than {LEAST} ended tasks are in the accounting records"
         elif usual.start:
-            how = f" (computed until {format_moment(usual.until, self._zone)}, then by the rate of starts)" if usual.is_scaled else ""
+            how = f" (computed until {format_moment(usual.until, self._zone)}, then by the work before it)" if usual.is_scaled else ""
             yield f"if jobs end as such jobs usually do ({self._basis.run_times.count} ended tasks): {self._moment(usual.start)}{how}"
         elif not usual.is_complete:
             yield f"if jobs end as such jobs usually do: {self._beyond(usual.until)}"
@@ -173,7 +170,7 @@ class StartForecast:
             yield f"no latest time can be named: {jobs} no run time limit (h_rt)"
         elif not at_limit.is_complete:
             yield f"if no job ends before its limit: {self._beyond(at_limit.until)}"
-        yield "jobs that are submitted or changed later may change this"
+        yield f"jobs that are submitted or changed later {'tend to come before it' if overtaken else 'may change this'}"
 
     def _no_start(self, number: int, at_limit: Reached) -> list[str]:
         """The reasons why the job never starts; [] if this depends on tasks without limit."""

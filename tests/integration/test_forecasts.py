@@ -16,17 +16,23 @@ def forecast(cell: DemoCell, option: str, job: str) -> dict[str, Any]:
     return found
 
 
+def submit(cell: DemoCell, name: str, *options: str) -> str:
+    return cell.must("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-j", "y", "-N", name, *options).strip()
+
+
+def start_of(cell: DemoCell, job: str) -> float:
+    """The start of an ended job, epoch s."""
+    return float(json.loads(cell.must("qacct", "-json", "-j", job))["records"][0]["start_time_s"])
+
+
 @pytest.mark.statement("PR-1", "SC-8")
 def test_jobs_start_in_the_order_and_before_the_latest_time_of_their_forecasts(demo_cell: DemoCell) -> None:
-    def submit(name: str, *options: str) -> str:
-        return demo_cell.must("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-j", "y", "-N", name, *options).strip()
-
     go_on = demo_cell.work / "go_on"
     waiting = f"until test -e {go_on}; do sleep 0.2; done"
-    first = submit("fills", "-pe", "smp", "8", "-l", "h_rt=0:10:0", "sh", "-c", waiting)
+    first = submit(demo_cell, "fills", "-pe", "smp", "8", "-l", "h_rt=0:10:0", "sh", "-c", waiting)
     eventually("all slots are in use", lambda: " r " in demo_cell.must("qstat", "-s", "r"))
-    late = submit("late", "-pe", "smp", "8", "-l", "h_rt=0:1:0", "-p", "-200", "true")
-    early = submit("early", "-pe", "smp", "8", "-l", "h_rt=0:1:0", "-p", "-100", "true")
+    late = submit(demo_cell, "late", "-pe", "smp", "8", "-l", "h_rt=0:1:0", "-p", "-200", "true")
+    early = submit(demo_cell, "early", "-pe", "smp", "8", "-l", "h_rt=0:1:0", "-p", "-100", "true")
     starts = {job: forecast(demo_cell, "-when", job) for job in (early, late)}
     order = forecast(demo_cell, "-priority", late)
     text = demo_cell.must("gridengine", "policy", "explain", late)
@@ -38,9 +44,38 @@ def test_jobs_start_in_the_order_and_before_the_latest_time_of_their_forecasts(d
     assert "place 2 of 2 pending jobs" in text
     assert [line.split()[:2] for line in overview[3:]] == [["1", early], ["2", late]]
     eventually("all have ended", lambda: demo_cell.must("qstat") == "")
-    began = {job: json.loads(demo_cell.must("qacct", "-json", "-j", job))["records"][0]["start_time_s"] for job in (early, late)}
+    began = {job: start_of(demo_cell, job) for job in (early, late)}
     assert began[early] <= began[late], "the order that was explained"
     assert all(began[job] <= starts[job]["latest_s"] for job in (early, late))
     assert "does not exist" in demo_cell.command("qexplain", "-when", first).stderr
-    assert forecast(demo_cell, "-duration", submit("held", "-h", "true"))["learned_from"] >= 3
+    assert forecast(demo_cell, "-duration", submit(demo_cell, "held", "-h", "true"))["learned_from"] >= 3
     demo_cell.must("qdel", "-u", "*")
+
+
+def test_a_forecast_is_shown_before_and_after_submission_and_compared_with_the_start(demo_cell: DemoCell) -> None:
+    """The starts of the sampled jobs are early, late or in their ranges as `policy forecast` counts them."""
+    request = ("-pe", "smp", "8", "-l", "h_rt=0:1:0", "-b", "y", "-N", "habit", "true")
+    for _ in range(6):
+        demo_cell.must("qsub", "-sync", "y", "-o", "/dev/null", "-j", "y", *request)
+    assert "no forecast has been compared" in demo_cell.must("gridengine", "policy", "forecast")
+    go_on = demo_cell.work / "go_on"
+    submit(demo_cell, "fills", "-pe", "smp", "8", "-l", "h_rt=0:10:0", "sh", "-c", f"until test -e {go_on}; do sleep 0.2; done")
+    eventually("all slots are in use", lambda: " r " in demo_cell.must("qstat", "-s", "r"))
+    asked = demo_cell.must("qsub", "-w", "p", *request)
+    assert "\nexpected start: " in asked
+    jobs = [demo_cell.must("qsub", "-terse", "-o", "/dev/null", "-j", "y", *request).strip() for _ in range(2)]
+    plain, shown = demo_cell.must("qstat").splitlines(), demo_cell.must("qstat", "-when").splitlines()
+    assert [line for line in shown if "Expected start:" not in line] == plain
+    assert len(shown) == len(plain) + 2, "the job of -w p was not submitted"
+    demo_cell.must("gridengine", "policy", "forecast", "--sample")
+    ranges = {job: forecast(demo_cell, "-when", job) for job in jobs}
+    assert all(found["earliest_s"] <= found["expected_s"] <= found["latest_s"] for found in ranges.values())
+    go_on.touch()
+    eventually("all have ended", lambda: demo_cell.must("qstat") == "")
+    demo_cell.must("gridengine", "policy", "forecast", "--sample")
+    rows = [line.split() for line in demo_cell.must("gridengine", "policy", "forecast").splitlines()[1:]]
+    counts = {" ".join(row[:3]): row[3:] for row in rows}
+    early = sum(start_of(demo_cell, job) < found["earliest_s"] - 1 for job, found in ranges.items())
+    done = [row for row in counts.values() if row[0] != "0"]
+    assert sum(int(row[0]) for row in done) == 2
+    assert sum(int(row[0]) * float(row[2].rstrip("%")) / 100 for row in done) == pytest.approx(early, abs=0.1)

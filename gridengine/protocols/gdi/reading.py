@@ -37,7 +37,7 @@ from gridengine.protocols.gdi.bounds import (
     Users,
     check,
 )
-from gridengine.protocols.gdi.requests import REQUESTS
+from gridengine.protocols.gdi.requests import REQUESTS, Submit
 from gridengine.usage.accounting import FIELDS
 
 JobList = Annotated[str, Text(64 * KB)]
@@ -109,8 +109,8 @@ class Forecast(Explain):
     about: Literal["order", "start", "duration", "change", "calibration", "sample"]
     changes: NotRequired[Annotated[list[ChangedObject], Items(20_000, 4 * MB)]]
     starts: NotRequired[bool]
-    #: the fields of a request `submit`, whose job is asked about and not submitted
-    submission: NotRequired[dict[str, Any]]
+    #: whose job is asked about, and not submitted
+    submission: NotRequired[Submit]
 
 
 class JobHistories(TypedDict):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from clients.render.forecasts import calibration_lines
+from clients.slurm.squeue import squeue
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 from tests.unit.clients.test_json_schemas import data_of
@@ -44,6 +46,24 @@ def test_a_start_is_printed_as_a_time_with_what_it_rests_on(full: Shell) -> None
     ]
 
 
+def test_qstat_has_a_line_below_each_pending_job_and_is_unchanged_without_the_option(full: Shell) -> None:
+    shown, plain = full("qstat -when").lines, full("qstat").lines
+    expected = "       Expected start:   01/15/2027 08:01:40"
+    assert [line for line in shown if line != expected] == plain
+    assert [shown[at + 1] for at, line in enumerate(shown) if " qw " in line] == [expected] * 2
+    rows = data_of("qstat", full, "qstat -when -json")["jobs"]
+    assert [row.get("latest_start_s") for row in rows if row["phase"] == "pending"] == [1_800_000_100] * 2
+    assert "expected_start_s" not in data_of("qstat", full, "qstat -json")["jobs"][-1]
+    assert full("qstat -when -xml").out.count("<latest_start_time>2027-01-15T08:01:40</latest_start_time>") == 2
+
+
+def test_squeue_lists_the_pending_jobs_by_their_expected_start(full: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    squeue(["--start"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["JOBID", "PARTITION", "NAME", "USER", "ST", "START_TIME", "NODES", "NODELIST(REASON)"]
+    assert [(line[0], line[5]) for line in lines[1:]] == [("2", "2027-01-15T08:01:40"), ("3", "2027-01-15T08:01:40")]
+
+
 def test_run_times_are_learned_from_the_ended_tasks(full: Shell, cell: Cell) -> None:
     assert full("qexplain -duration first").lines == [
         'job 1 ("first") of alice: nothing is learned from 0 ended tasks',
@@ -55,6 +75,18 @@ def test_run_times_are_learned_from_the_ended_tasks(full: Shell, cell: Cell) -> 
     lines = full("qexplain -duration low").lines
     assert lines[0].startswith('job 3 ("low") of alice is likely to run for ')
     assert lines[1:] == ["  learned from 6 tasks of alice", "  it has no limit (h_rt)"]
+
+
+def test_the_figures_of_forecasts_are_a_line_for_each_class() -> None:
+    done = {"count": 8, "within": 0.875, "early": 0.125, "late": 0.0, "width": 300.0, "wait": 3600.0, "waiting": 1}
+    none = {"count": 0, "waiting": 0}
+    lines = [*calibration_lines([{"up_to": 600.0, **done}, {"up_to": 3600.0, **none}, {"up_to": None, **none}])]
+    assert [line.split() for line in lines[1:]] == [
+        "up to 0:10:00 8 87.5% 12.5% 0.0% 0:05:00 1:00:00 1".split(),
+        "up to 1:00:00 0 - - - - - 0".split(),
+        "over 1:00:00 0 - - - - - 0".split(),
+    ]
+    assert [*calibration_lines([{"up_to": 600.0, **none}])] == ["no forecast has been compared with a start yet"]
 
 
 @pytest.mark.parametrize("option", ["-priority", "-when", "-duration"])

@@ -19,13 +19,13 @@ def compared(*factors: float, expected: float = 1000.0, age: float = 100_000.0, 
 
 
 def test_too_few_comparisons_give_no_range() -> None:
-    assert Calibration(compared(*[1.0] * (LEAST - 1))).range(1000, NOW) is None
-    assert Calibration(compared(*[1.0] * LEAST)).range(1000, NOW) == (pytest.approx(1000), pytest.approx(1000), LEAST)
+    assert Calibration(compared(*[1.0] * (LEAST - 1))).range(1000, False, NOW) is None
+    assert Calibration(compared(*[1.0] * LEAST)).range(1000, False, NOW) == (pytest.approx(1000), pytest.approx(1000), LEAST)
 
 
 def test_the_range_is_the_narrowest_that_held_enough_starts() -> None:
-    factors = [0.5] * 3 + [1.0] * 17 + [1.5] * 17 + [9.0] * 3
-    found = Calibration(compared(*factors)).range(2000, NOW)
+    factors = [0.5] + [1.0] * 19 + [1.5] * 17 + [9.0] * 3
+    found = Calibration(compared(*factors)).range(2000, False, NOW)
     assert found is not None
     low, high, count = found
     assert (low, high, count) == (pytest.approx(2000), pytest.approx(1.5 * 2060 - 60), 40)
@@ -33,20 +33,39 @@ def test_the_range_is_the_narrowest_that_held_enough_starts() -> None:
 
 def test_jobs_that_still_wait_widen_the_range() -> None:
     done = compared(*[0.5] * 20, *[1.0] * 30)
-    waiting = [Remembered(number, NOW - 2060.0 * 2 + SOFT_S, 1000.0) for number in range(100, 120)]
-    alone, both = Calibration(done).range(1000, NOW), Calibration([*done, *waiting]).range(1000, NOW)
-    assert alone is not None
-    assert both is not None
-    assert alone[1] == pytest.approx(1000)
-    assert both[:2] == (pytest.approx(470), pytest.approx(1000)), "at most what is known"
-    assert both[2] == 70
+    waiting = [Remembered(number, NOW - 600.0, 1000.0) for number in range(100, 140)]
+    alone, both = Calibration(done).range(1000, False, NOW), Calibration([*done, *waiting]).range(1000, False, NOW)
+    assert alone == (pytest.approx(470), pytest.approx(1000), 50)
+    assert both == (pytest.approx(470), pytest.approx(1000), 90), "at most what is known"
+    late = [Remembered(number, NOW - 9000.0, 1000.0) for number in range(100, 104)]
+    slow = compared(*[8.0] * 10)
+    found = Calibration([*done, *late, *slow]).range(1000, False, NOW)
+    assert found is not None
+    assert found[1] == pytest.approx(8 * 1060 - 60), "4 that wait and 10 of 64 are more than a tenth"
+
+
+def test_jobs_that_newer_jobs_overtake_are_compared_with_such_jobs() -> None:
+    others = [Remembered(each.job, each.asked, each.expected, True, started=each.started) for each in compared(*[3.0] * LEAST)]
+    calibration = Calibration([*compared(*[1.0] * LEAST), *others])
+    assert calibration.range(1000, False, NOW) == (pytest.approx(1000), pytest.approx(1000), LEAST)
+    assert calibration.range(1000, True, NOW) == (pytest.approx(3 * 1060 - 60), pytest.approx(3 * 1060 - 60), LEAST)
+
+
+def test_ranges_that_held_too_few_starts_become_wider() -> None:
+    factors = [0.2] * 4 + [1.0] * 32 + [1.1] * 4
+    wrong, right = compared(*factors, low=1.0, high=2.0), compared(*factors, low=0.0, high=9000.0)
+    narrow, wide = Calibration(right).range(1000, False, NOW), Calibration(wrong).range(1000, False, NOW)
+    assert narrow is not None
+    assert wide is not None
+    assert (narrow[0], narrow[1]) == (pytest.approx(1000), pytest.approx(1000))
+    assert (wide[0], wide[1]) == (pytest.approx(0.2 * 1060 - 60), pytest.approx(1.1 * 1060 - 60))
 
 
 def test_a_class_with_few_comparisons_uses_those_of_all() -> None:
     near, far = compared(*[1.0] * LEAST, expected=100), compared(*[3.0] * LEAST, expected=90_000)
     calibration = Calibration([*near, *far])
-    assert calibration.range(100, NOW) == (pytest.approx(100), pytest.approx(100), LEAST)
-    found = calibration.range(5000, NOW)
+    assert calibration.range(100, False, NOW) == (pytest.approx(100), pytest.approx(100), LEAST)
+    found = calibration.range(5000, False, NOW)
     assert found is not None
     assert (found[0], found[1], found[2]) == (pytest.approx(5000), pytest.approx(3 * 5060 - 60), 2 * LEAST)
 
@@ -72,7 +91,7 @@ def test_the_number_of_forecasts_is_bounded_and_moments_are_apart() -> None:
 def test_figures_by_the_expected_wait() -> None:
     near = compared(1.0, 0.1, 3.0, 1.0, expected=100, low=90, high=110)
     without_range = compared(1.0, expected=100)
-    waiting = [Remembered(9, NOW, 100_000.0, 1.0, 2.0)]
+    waiting = [Remembered(9, NOW, 100_000.0, False, 1.0, 2.0)]
     rows = Calibration([*near, *without_range, *waiting]).figures()
     assert [row["up_to"] for row in rows] == [*CLASSES_S[:-1], None]
     assert {name: rows[0][name] for name in ("count", "within", "early", "late", "width", "wait", "waiting")} == {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemons.forecast.answers import SAMPLED, answer, remember
-from daemons.forecast.calibration import AIM, LEAST, Calibration, Remembered
+from daemons.forecast.calibration import LEAST, PART, Calibration, Remembered
 from daemons.forecast.run_times import EndedTask, RunTimes
 from daemons.forecast.start import StartForecast
 from gridengine.errors import InvalidValueError
@@ -131,13 +131,13 @@ def test_the_order_of_a_job_that_takes_no_part_has_the_reason() -> None:
 
 def test_compared_forecasts_give_the_range() -> None:
     cluster, job = full()
-    waits = [*(10.0 * number for number in range(1, 35)), *[5000.0] * 6]
+    waits = [*(10.0 * number for number in range(1, 37)), *[5000.0] * 4]
     past = Calibration([Remembered(number, NOW - 1000, 30.0, started=NOW - 1000 + wait) for number, wait in enumerate(waits)])
     state, known = state_of(cluster), basis(USUAL, cluster.now, calibration=past)
     (found,) = StartForecast(state, copies(lambda: state_of(cluster)), known).of_jobs([state.jobs[job]])
     assert found["expected"] - NOW == 30
-    assert (found["earliest"] - NOW, found["latest"] - NOW) == (pytest.approx(10), pytest.approx(340)), "34 of 40 waits"
-    assert found["texts"][0] == f"{AIM:.0%} of the last {LEAST} forecasts that far ahead started in such a range"
+    assert (found["earliest"] - NOW, found["latest"] - NOW) == (pytest.approx(10), pytest.approx(360)), "36 of 40 waits"
+    assert found["texts"][0] == f"such a range held {PART:.0%} of the starts so far ({LEAST} forecasts compared)"
 
 
 def test_forecasts_of_pending_jobs_are_remembered_with_their_ranges() -> None:

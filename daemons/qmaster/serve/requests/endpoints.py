@@ -235,8 +235,8 @@ class Requests:
 
     def _in_question(self, body: dict[str, Any], caller: Caller) -> Callable[[], Awaitable[Decision]]:
         """How to decide on the submission or the changes that a forecast is about, and that are not recorded."""
-        if fields := body.get("submission"):
-            return partial(self._dry_run_one, "submit", {**fields, "verify": "n"}, caller)
+        if request := body.get("submission"):
+            return partial(self._dry_run, msgspec.structs.replace(request, verify="n"), "submit", caller)
         if changes := body.get("changes"):
             request = ChangeObjects([ObjectChange(**each) for each in changes])
             return partial(self._decide_unrecorded, "config_change", request, caller, {})
@@ -259,6 +259,9 @@ class Requests:
             request = msgspec.convert(fields, REQUESTS[name])
         except msgspec.ValidationError as error:
             return Decision(malformed(name, error))
+        return await self._dry_run(request, name, caller)
+
+    async def _dry_run(self, request: RequestBody, name: str, caller: Caller) -> Decision:
         if isinstance(request, Submit) and self.verifier.configured:
             verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
             if isinstance(verified, Answer):
