@@ -64,7 +64,7 @@ def _report_refusal(answer: gdi.Answer, request: "dict[str, Any]", is_verificati
     """Report a refusal, or the outcome of -w v|p which submits nothing."""
     if is_verification and not answer.status:
         status = program.show_answers(answer)
-        if request.get("verify") == "p":
+        if request.get("verify") == "p" and not status:
             _print_expected_start(request)
         return status
     texts = [text for level, text in answer.answers if level != "hint"]
@@ -84,14 +84,14 @@ def _print_expected_start(request: "dict[str, Any]") -> None:
     Deviation: 8.1.9 prints nothing.
     """
     from clients.render.forecasts import expected_range
+    from gridengine.values.printable import printable
 
     try:
         answer = gdi.call("forecast", {"about": "start", "jobs": [], "submission": request})
-        expected = expected_range(answer.data["jobs"][0])
+        job = printable(answer.data["jobs"][0])
     except (gdi.Unreachable, LookupError, TypeError):
         return
-    if expected:
-        program.show([f"expected start: {expected}\n"])
+    program.show([f"expected start: {expected_range(job) or 'unknown: ' + job['texts'][0]}\n"])
 
 
 def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", signals: "EndingSignals | None") -> int:

@@ -72,7 +72,8 @@ class StartForecast:
         dice = [None, *(random.Random(number) for number in range(draws))]
         begun = [self._on_copy(lambda state, each=each: self._run(state, hopeful, each, longest_cpu_s)) for each in dice]
         backlog = Backlog(self.state, self._basis.run_times, self._now)  # while the children run
-        at_limit, *drawn = [wait() for wait in begun]
+        ended = [wait() for wait in begun]
+        at_limit, *drawn = [each._replace(until=max(each.until, self._now)) for each in ended]
         beyond = [self._beyond_run(run, backlog) for run in drawn]
         for row in rows:
             if not row["texts"]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from daemons.forecast.calibration import CLASSES_S
 from tests.unit.web.browsing import Visitor, text_of
 from tests.unit.web.followed import Followed
 
@@ -59,3 +60,12 @@ def test_the_api_has_start_priority_and_duration(waiting: int, browse: Any) -> N
     assert start["latest"] == start["earliest"] > 0
     assert (priority["place"], priority["before_count"]) == (2, 1)
     assert (duration["limit"], duration["estimate"]) == (None, None)
+
+
+def test_the_api_has_the_figures_of_past_forecasts(waiting: int, browse: Any) -> None:
+    async def play(visitor: Visitor) -> Any:
+        return (await visitor.json("/api/v1/forecasts"))[1]
+
+    found = browse(play)
+    assert [row["up_to"] for row in found["classes"]] == [*CLASSES_S[:-1], None]
+    assert {row["count"] for row in found["classes"]} == {0}
