@@ -15,7 +15,7 @@ from gridengine.placement.charges import charges
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import state_obstacle
-from gridengine.placement.placement_request import CategoryKey, Request, category_key
+from gridengine.placement.placement_request import Request, request_of
 from gridengine.placement.quotas import bookings_of
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
@@ -32,9 +32,8 @@ from gridengine.state.state import State
 def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
     """The events of all valid orders; capacity is counted over the whole batch. An order that cannot be checked is dropped
     alone."""
-    remaining = _RemainingCapacity(state, now)
     newly_reserved = _hosts_reserved_since(state, orders.revision)
-    starts, faults = _starts(state, orders, remaining, newly_reserved, now)
+    starts, faults = _starts(state, orders, newly_reserved, now) if orders.starts else ([], [])
     started = Counter(event.job_id for event in starts)
     events: list[AnyEvent] = [*starts]
     for fault in {fault.job_id: fault for fault in (*orders.faults, *faults)}.values():
@@ -58,9 +57,10 @@ def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
 
 
 def _starts(
-    state: State, orders: Orders, remaining: _RemainingCapacity, newly_reserved: frozenset[str], now: float
+    state: State, orders: Orders, newly_reserved: frozenset[str], now: float
 ) -> tuple[list[TaskDispatched], list[JobFault]]:
     """The starts for which there is capacity, and faults for the jobs of orders that cannot be checked."""
+    remaining = _RemainingCapacity(state, now)
     events = []
     faults = []
     given: set[tuple[int, int]] = set()
@@ -121,7 +121,6 @@ class _RemainingCapacity:
         self.units = UnitChooser(state)
         self._ledger = Ledger(state, timeline=Timeline(state, now) if state.reservations else None)
         self._reserved: dict[int, PlacementConfig] = {}
-        self._requests: dict[tuple[int, CategoryKey], Request] = {}
         self._sets: dict[tuple[str, str], frozenset[str]] = {}
         self._charges: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
 
@@ -144,11 +143,7 @@ class _RemainingCapacity:
         owner = (job.owner, job.group)
         if owner not in self._sets:
             self._sets[owner] = user_sets_of(self._state, *owner)
-        key = (job.ar, category_key(self._state, self._sets[owner], job))
-        cached = self._requests.get(key)
-        if cached is None:
-            cached = self._requests[key] = Request.of(config_snapshot, job)
-        return cached
+        return request_of(config_snapshot, job, self._sets[owner])
 
     def charges(self, job: Job) -> dict[str, str]:
         """The amounts that a task of the job holds while it runs."""

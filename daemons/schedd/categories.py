@@ -26,7 +26,7 @@ from gridengine.placement.match import (
 )
 from gridengine.placement.placement_request import Demand, Request
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.spread import Candidates, place_parallel
+from gridengine.placement.spread import Candidates, least_slots, place_parallel
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.bookings import CLUSTER
 from gridengine.state.jobs import Grant, Job
@@ -45,7 +45,7 @@ class Category:
 
     __slots__ = (
         "instance_table", "config_snapshot", "request", "candidate_heap", "is_blocked", "urgency", "reserves",
-        "_is_common", "_is_own", "_missing", "_cluster_limited", "_claim", "_blocked_by_quotas",
+        "_is_common", "_is_own", "_missing", "_cluster_limited", "_claim", "_blocked_by_quotas", "_least",
     )
 
     def __init__(
@@ -65,6 +65,7 @@ class Category:
         self._cluster_limited = bool(cluster.consumables or cluster.exclusives)
         self._claim = claim_of(config_snapshot, self.request)
         self._blocked_by_quotas: list[InstanceRow] = []
+        self._least = least_slots(config_snapshot.state, self.request)
         self._missing: dict[tuple[int, int], list[Demand]] = {}
         self._is_common, self._is_own = False, True
         self.candidate_heap = self._find_candidate_heap(candidate_heaps)
@@ -207,6 +208,8 @@ class Category:
 
     def _place_parallel(self, ledger: Ledger) -> tuple[list[Grant], str]:
         """Takes rows off the heap only as far as the allocation rule needs them, and puts them back."""
+        if not self.candidate_heap.has_slots(*self._least):
+            return [], ""
         taken: list[HeapEntry] = []
         suiting: list[str] = []
         known: set[str] = set()

@@ -27,6 +27,8 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     """Orders for the current state. now: epoch seconds; zone: of calendars. Deterministic: the same view, state and `now`
     give the same orders."""
     view.begin()
+    if not view.has_work:
+        return _without_placement(view, now)
     adjustments = view.instance_table.adjustments
     corrections = view.corrections.at(now, view.changed) if adjustments else None
     ledger = Ledger(view.state, adjustments=adjustments, corrections=corrections)
@@ -65,6 +67,21 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
         faults=found.faults,
         job_reservations=job_reservations,
         next_time=earlier(earlier(found.next_time, now + DECAY_STEP_S if decays else NEVER), next_suspends),
+        schedule=lines,
+    )
+
+
+def _without_placement(view: View, now: float) -> Orders:
+    """The orders if no task may start: the priorities of running jobs. The view keeps what it noted for the next cycle."""
+    found = survey(view, now)
+    lines = schedule_lines(view, now, [], []) if view.state.scheduler.monitor else []
+    view.forget_jobs()
+    return Orders(
+        view.state.revision,
+        priorities=found.priorities,
+        tickets=found.tickets,
+        faults=found.faults,
+        next_time=found.next_time,
         schedule=lines,
     )
 

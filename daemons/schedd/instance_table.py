@@ -37,6 +37,10 @@ class HostRow:
         self.has_consumables = bool(capacity.consumables or capacity.exclusives)
         self.watched = watched
 
+    def free_slots(self) -> int:
+        """The free slots of its open rows."""
+        return sum(row.free for row in self.rows if row.open and row.free > 0)
+
 
 class InstanceRow:
     """A queue instance. `has_consumables`: the instance has consumables besides its slots. `index`: its position by name."""

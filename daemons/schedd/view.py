@@ -111,12 +111,19 @@ class View:
 
     def begin(self) -> None:
         """Start a cycle: derive the data again that a change of configuration made stale."""
-        if self._stale or not self.cached or any(name not in self.state.instances for name in self.instance_table.rows):
+        if self._stale or not self.cached or not self.instance_table.rows.keys() <= self.state.instances.keys():
             self._derive()
         for category in self.categories.values():
             if category.reserves or isinstance(category, ReservedCategory):
                 category.is_blocked = False
         self.job_groups.refresh()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a run of the scheduler may start, suspend or resume a task, or delete a job. Valid after `begin`."""
+        groups = self.job_groups
+        waits = groups.rechecked or any(group.waits for group in groups.groups)
+        return bool(waits) or bool(self.instances_with_thresholds())
 
     def category(self, job: Job) -> AnyCategory:
         """The category of a job. For jobs outside of groups it is kept by job and version."""

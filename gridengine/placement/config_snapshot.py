@@ -97,7 +97,7 @@ class PlacementConfig:
     configuration share a mapping.
     """
 
-    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "capacities", *_PRIVATE_SLOTS)
+    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "requests", "capacities", *_PRIVATE_SLOTS)
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -115,6 +115,7 @@ class PlacementConfig:
         self._groups: dict[str, tuple[str, ...]] = {}
         self._overlay: _Overlay | None = None
         self.claims: dict[Claimant, Any] = {}  # cache of `gridengine.placement.quotas`
+        self.requests: dict[tuple[object, ...], Any] = {}  # cache of `gridengine.placement.placement_request`
 
     @classmethod
     def of(cls, state: State) -> PlacementConfig:

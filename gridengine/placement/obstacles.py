@@ -100,7 +100,8 @@ def obstacle(config_snapshot: PlacementConfig, ledger: Ledger, instance: QueueIn
     """The state or load that closes an instance for all jobs. `reserved`: as in `state_obstacle`."""
     name = instance.name
     reason = state_obstacle(config_snapshot.state, instance, reserved)
-    if reason is not None or name not in config_snapshot.state.configs:
+    config = config_snapshot.state.configs.get(name)
+    if reason is not None or config is None or not (config.load_thresholds or config.suspend_thresholds):
         return reason
     for code, look in (("overloaded", alarm), ("suspend_alarm", suspend_alarm)):
         if reached := look(config_snapshot, ledger, name):

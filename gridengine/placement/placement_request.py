@@ -31,6 +31,10 @@ NOTHING: tuple[float, Once] = (0.0, "")
 """Amounts as in `Request.consumed`."""
 
 
+MAX_REQUESTS = 1000
+"""Requests that a configuration snapshot caches."""
+
+
 class Demand:
     """One requested resource: `amount` for numeric types, a compiled expression for strings."""
 
@@ -200,6 +204,18 @@ def category_key(state: State, sets: frozenset[str], job: Job) -> CategoryKey:
         job.ar,
         job.reserve,
     )
+
+
+def request_of(config_snapshot: PlacementConfig, job: Job, sets: frozenset[str]) -> Request:
+    """The request of a job, cached with the configuration: jobs of a category share it. `sets`: as in `category_key`."""
+    requests: dict[CategoryKey, Request] = config_snapshot.requests
+    key = category_key(config_snapshot.state, sets, job)
+    found = requests.get(key)
+    if found is None:
+        if len(requests) >= MAX_REQUESTS:
+            requests.clear()
+        found = requests[key] = Request.of(config_snapshot, job)
+    return found
 
 
 def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:

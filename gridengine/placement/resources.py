@@ -36,6 +36,17 @@ def host_available(config_snapshot: PlacementConfig, ledger: Ledger, host: str, 
     return of_cluster if holder is CLUSTER else _stricter_of(of_cluster, _at_host(config_snapshot, ledger, holder, entry))
 
 
+def host_value(config_snapshot: PlacementConfig, ledger: Ledger, host: str, entry: ComplexEntry) -> Value | None:
+    """The value of `host_available` without its source. The scheduler needs the load of many hosts in each run: mostly a load
+    value that neither host nor cluster fixes."""
+    capacities, name = config_snapshot.capacities, entry.name
+    if name in capacities[CLUSTER].fixed or GLOBAL in ledger.state.hosts or name in capacities[host_holder(host)].fixed:
+        offer = host_available(config_snapshot, ledger, host, name)
+        return offer.value if offer is not None else None
+    load = ledger.load(host, entry)
+    return load[0] if load is not None else None
+
+
 def all_resources(config_snapshot: PlacementConfig, ledger: Ledger, instance: str) -> Iterator[Offer]:
     """All resources of an instance: configured values of the cluster and its host, load values, queue attributes, the rest.
 

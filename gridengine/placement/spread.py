@@ -20,6 +20,7 @@ from gridengine.placement.reasons import Reason
 from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder, pe_holder
 from gridengine.state.configured.objects import ParallelEnvironment
 from gridengine.state.jobs import Grant
+from gridengine.state.state import State
 from gridengine.values.instance_name import host_of
 from gridengine.values.ranges import MAX_SLOTS
 
@@ -101,6 +102,14 @@ def place_parallel(
     names = {pe.name for pe in usable}
     why_not += [Reason("pe_permission", name) for name in request.pes if name not in names] + refused
     return best
+
+
+def least_slots(state: State, request: Request) -> tuple[int, int]:
+    """The slots without which no PE has grants for the job: in all, and on each host that takes part. It looks at no use."""
+    slots = smallest_count(request.slot_ranges)
+    rules = [request.rule] if request.rule else [state.pes[name].allocation_rule for name in request.pes]
+    of_host = [slots if rule == "$pe_slots" else int(rule) if rule.isdecimal() else 1 for rule in rules]
+    return slots, max(1, min(of_host, default=1))
 
 
 def _quota_refusals(

@@ -7,7 +7,7 @@ import pytest
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.placement_request import Request
-from gridengine.placement.spread import Candidates, grants_fit
+from gridengine.placement.spread import Candidates, grants_fit, least_slots
 from gridengine.placement.verify import verify
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import ReservationGranted
@@ -238,3 +238,31 @@ def test_every_host_of_a_job_that_wants_them_for_itself_is_taken_in_the_same_cyc
     others = [cluster.submit(), cluster.submit(hard={"ex": "1"})]
     cluster.cycle()
     assert cluster.spread(alone) == {"all.q@h1": 4, "all.q@h2": 2} and not any(map(cluster.runs, others))
+
+@pytest.mark.statement("PE-2", "PE-7")
+@pytest.mark.parametrize(
+    ("rule", "slots", "least"),
+    [("$fill_up", "4-8", (4, 1)), ("$round_robin", "6", (6, 1)), ("$pe_slots", "2,8", (2, 2)), ("3", "6", (6, 3))],
+)
+def test_the_least_slots_of_a_parallel_job_in_all_and_on_a_host(rule: str, slots: str, least: tuple[int, int]) -> None:
+    cluster = Cluster(1)
+    cluster.pe("mpi", rule)
+    job = cluster.job(pe="mpi", pe_range=slots)
+    assert least_slots(cluster.state, Request.of(PlacementConfig.of(cluster.state), job)) == least
+
+
+@pytest.mark.statement("PE-2")
+@pytest.mark.parametrize("rule", ["$fill_up", "$pe_slots", "2"])
+def test_a_wide_job_starts_as_soon_as_enough_slots_are_free_where_its_rule_needs_them(rule: str) -> None:
+    cluster = Cluster(hosts=2, slots=2)
+    cluster.pe("mpi", rule)
+    cluster.queue(pe_list="mpi")
+    narrow = [cluster.submit() for _ in range(4)]
+    cluster.cycle()
+    wide = cluster.submit(pe="mpi", pe_range="2")
+    started = []
+    for job in sorted(narrow, key=lambda each: cluster.state.jobs[each].tasks[1].host):
+        cluster.end(job)
+        cluster.cycle()
+        started.append(cluster.runs(wide))
+    assert started == [False, True, True, True]

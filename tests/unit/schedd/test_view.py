@@ -39,6 +39,7 @@ def test_a_correction_that_ended_is_taken_back() -> None:
     cluster = Cluster(1)
     cluster.change("scheduler", "", job_load_adjustments="np_load_avg=1.0", load_adjustment_decay_time="0:1:40")
     cluster.submit()
+    cluster.submit(hard={"arch": "none"})  # it waits, so each cycle looks at the hosts
     cluster.cycle()
     assert cluster.view is not None
     figures = []
