@@ -11,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from msgspec.structs import replace
+
 from daemons.simulator.trace import JobTrace, TracedJob, TracedTask, TraceFaults
 from daemons.simulator.virtual_cell import VirtualCell
 from daemons.simulator.virtual_master import Started
 from gridengine.protocols.delivery import Ended
-from gridengine.protocols.gdi.requests import Caller, Submit
+from gridengine.protocols.gdi.requests import Answer, Caller, Submit
 from gridengine.state.jobs import Job, Task
 from gridengine.usage.failed import ENFORCED
 from gridengine.values.task_key import TaskKey
@@ -23,6 +25,8 @@ from gridengine.values.units import INFINITY, parse_time
 
 _ID = 1_000_000
 """User and group id of all users: above each min_uid and min_gid."""
+_MOST_SHAPES = 10_000
+"""Shapes of jobs that are remembered."""
 _STEPS_WITHOUT_EVENT = 10_000
 """Runs of the scheduler without a start or an end, after which the rest of the jobs never starts."""
 _REPORTED = 256
@@ -76,7 +80,7 @@ class Replay:
         self._next = 0
         self._ends: list[tuple[float, int, TaskKey, ReplayedTask, TracedTask]] = []
         self._jobs: dict[int, TracedJob] = {}
-        self._verified: set[tuple[object, ...]] = set()
+        self._accepted: dict[tuple[object, ...], Job] = {}
         self._outcome = ReplayOutcome([], cell.slots, TraceFaults(), 0, 0)
         self._order = 0
 
@@ -130,34 +134,40 @@ class Replay:
     # --- jobs ------------------------------------------------------------------------------------------------
 
     def _submit(self, job: TracedJob) -> None:
-        """Submit a job. The first job of each shape is verified against the empty cell: a job that is too wide never starts."""
-        shape = (job.owner, job.group, job.project, job.pe, job.pe_range, *job.hard, job.queues, job.master_queues)
-        is_known = shape in self._verified
-        project = job.project if job.project in self._cell.state.projects else ""
-        answer = self._cell.submit(
-            Submit(
-                name=job.name,
-                script_file="job",
-                binary=True,
-                hard=job.hard,
-                soft=job.soft,
-                hard_queues=job.queues,
-                master_queues=job.master_queues,
-                pe=job.pe,
-                pe_range=job.pe_range,
-                reserve=job.reserve,
-                project=project,
-                tasks=f"1-{len(job.tasks)}" if job.is_array else "",
-                verify="n" if is_known else "e",
-            ),
-            Caller(job.owner, _ID, job.group, _ID, self._cell.submit_host),
-        )
+        """Submit a job. The first of each shape is checked in full, and verified against the empty cell: a job that is too wide
+        never starts."""
+        shape = (job.owner, job.group, job.project, job.pe, job.pe_range, job.queues, job.master_queues, job.reserve)
+        shape += (*job.hard, "", *job.soft, job.is_array and len(job.tasks))
+        known = self._accepted.get(shape)
+        answer = self._submit_first(job) if known is None else self._cell.submit_like(known, job.name)
         if answer.status:
             reason = next((text for level, text in answer.answers if level == "error"), "").partition("\n")[0]
             self._outcome.refused.note(f"refused jobs ({reason.removeprefix('error: ')})", f"job {job.number}")
             return
-        self._verified.add(shape)
-        self._jobs[int(answer.data["job_id"])] = job  # type: ignore[index]
+        number = int(answer.data["job_id"])  # type: ignore[index]
+        self._jobs[number] = job
+        if known is None:
+            if len(self._accepted) >= _MOST_SHAPES:
+                self._accepted.clear()
+            self._accepted[shape] = replace(self._cell.state.jobs[number], tasks={}, holds={})
+
+    def _submit_first(self, job: TracedJob) -> Answer:
+        request = Submit(
+            name=job.name,
+            script_file="job",
+            binary=True,
+            hard=job.hard,
+            soft=job.soft,
+            hard_queues=job.queues,
+            master_queues=job.master_queues,
+            pe=job.pe,
+            pe_range=job.pe_range,
+            reserve=job.reserve,
+            project=job.project if job.project in self._cell.state.projects else "",
+            tasks=f"1-{len(job.tasks)}" if job.is_array else "",
+            verify="e",
+        )
+        return self._cell.submit(request, Caller(job.owner, _ID, job.group, _ID, self._cell.submit_host))
 
     def _begin(self, started: Started) -> None:
         job, task = started

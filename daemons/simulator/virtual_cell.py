@@ -13,9 +13,13 @@ from dateutil.tz import tzlocal
 from msgspec.structs import replace
 
 from daemons.qmaster.decide import decide
+from daemons.qmaster.decide.errors import RefusedError
 from daemons.qmaster.decide.hosts.reports import host_reports
+from daemons.qmaster.decide.jobs.admission import check_limits
+from daemons.qmaster.decide.jobs.job_fields import check_job_name
 from daemons.qmaster.decide.jobs.share_usage import usage_charges
-from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.decide.jobs.submission import accept_job, next_job_id
+from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.rules.following import FOLLOWERS
 from daemons.qmaster.rules.task_ends import conclude_task
 from daemons.simulator.virtual_master import VirtualMaster
@@ -23,6 +27,7 @@ from gridengine.errors import ConfigError
 from gridengine.kinds import KIND
 from gridengine.protocols.delivery import Ended, Load
 from gridengine.protocols.gdi.requests import Answer, Caller, ChangeObjects, ObjectChange, Submit
+from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 TEMPLATES = frozenset({"global", "template"})
@@ -78,6 +83,19 @@ class VirtualCell(VirtualMaster):
         decision = decide(self.state, "submit", request, caller, self.world())
         self.record(decision)
         return decision.answer
+
+    def submit_like(self, accepted: Job, name: str) -> Answer:
+        """Submit a job that differs from an `accepted` job in number, name and time alone: the rest was checked before."""
+        owner = Caller(accepted.owner, accepted.uid, accepted.group, accepted.gid, accepted.submit_host)
+        try:
+            check_limits(self.state, self.state.configuration(), owner)
+            check_job_name(name)
+        except RefusedError as refusal:
+            return Decision().refuse(refusal.text, refusal.status).answer
+        number = next_job_id(self.state)
+        job = replace(accepted, id=number, name=name, submit_time=self.now)
+        self.record(accept_job(self.state, job, Payload(None, {}), self.now))
+        return Answer(data={"job_id": number})
 
     def end(self, ended: Ended) -> None:
         """A task ends, as its host reports it."""
