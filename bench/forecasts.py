@@ -19,11 +19,12 @@ from daemons.forecast.answers import remember
 from daemons.forecast.calibration import CLASSES_S, Calibration, Remembered, class_of
 from daemons.forecast.copies import fork_for
 from daemons.forecast.run_times import EndedTask, RunTimes
-from daemons.forecast.start import Basis
+from daemons.forecast.start import ForecastBasis
 from daemons.qmaster.notifications.accounting import category
 from daemons.simulator.replay import Replay
 from daemons.simulator.swf_trace import trace_of_swf
-from daemons.simulator.virtual_cell import Started, VirtualCell
+from daemons.simulator.virtual_cell import VirtualCell
+from daemons.simulator.virtual_master import Started
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.protocols.delivery import Ended
 from gridengine.state.parts import pack_jobs, pack_state, whole_state
@@ -32,17 +33,19 @@ from tests.default_cell import default_objects
 NEWEST = 10_000
 Moment = tuple[float, list[bytes], int]
 """Time, parts of the state, number of tasks that have ended."""
+EndedRow = tuple[str, str, str, float, float]
+"""The fields of an `EndedTask`."""
 
 
 class WatchedCell(VirtualCell):
-    """A cell that keeps its state at `moments`, every `every` seconds while jobs wait; its `ended` tasks, and `starts` of jobs."""
+    """A cell that keeps its state at `moments`, each `every` seconds while jobs wait; `ended` tasks, and `starts` of jobs."""
 
     every = 3600.0
 
     def watch(self, every: float) -> None:
         self.every, self._next_moment = every, self.now
         self.moments: list[Moment] = []
-        self.ended: list[tuple[str, str, str, float, float]] = []
+        self.ended: list[EndedRow] = []
         self.starts: dict[int, float] = {}
 
     def end(self, ended: Ended) -> None:
@@ -75,15 +78,15 @@ def replayed(jobs: int, seed: int, hosts: int, slots: int, load: float, every: f
     return cell
 
 
-def forecasts(moments: list[Moment], ended: list[tuple[str, str, str, float, float]], starts: dict[int, float]) -> list[Remembered]:
+def forecasts(moments: list[Moment], ended: list[EndedRow], starts: dict[int, float]) -> list[Remembered]:
     """All forecasts at these moments, each with its range by the starts before it."""
     calibration, made, busy = Calibration([]), list[Remembered](), time.process_time()
     for now, parts, count in moments:
         state = whole_state(parts)
-        calibration.settle({job: [start] for job, start in starts.items() if start <= now}, state.jobs, now)
+        calibration.note_starts({job: [start] for job, start in starts.items() if start <= now}, state.jobs, now)
         run_times = RunTimes([EndedTask(*task[:5]) for task in ended[max(0, count - NEWEST) : count]])
         before = len(calibration.remembered)
-        remember(state, fork_for(state), Basis(run_times, calibration, now, UTC))
+        remember(state, fork_for(state), ForecastBasis(run_times, calibration, now, UTC))
         made += calibration.remembered[before:]
     print(f"{len(moments)} moments, {(time.process_time() - busy) / max(1, len(moments)):.2f} s each without the runs")
     return [msgspec.structs.replace(each, started=starts[each.job]) for each in made if each.job in starts]
@@ -100,8 +103,8 @@ def report(found: list[Remembered]) -> None:
         late = sum(each.wait > each.high + 1 for each in ranged) / len(ranged)
         error = median(abs(each.wait - each.expected) for each in ranged)
         print(
-            f"{label:<14} {len(group):6} forecasts, {len(ranged):6} with a range: {1 - early - late:.1%} within, {early:.1%} early, "
-            f"{late:.1%} late; medians: width {median(each.high - each.low for each in ranged):.0f} s, "
+            f"{label:<14} {len(group):6} forecasts, {len(ranged):6} with a range: {1 - early - late:.1%} within, "
+            f"{early:.1%} early, {late:.1%} late; medians: width {median(each.high - each.low for each in ranged):.0f} s, "
             f"wait {median(each.wait for each in ranged):.0f} s, error {error:.0f} s"
         )
 

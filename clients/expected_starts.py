@@ -24,7 +24,7 @@ def expected_starts(numbers: "Iterable[int]") -> "dict[int, dict[str, Any]]":
 
 
 def with_expected_starts(phases: "Iterable[list[Any]]") -> "list[list[Any]]":
-    """The [phase, rows] of a job list, with the details `when` of pending jobs: `expected`, `earliest`, `latest`, `later_than`."""
+    """The [phase, rows] of a job list, with details `when` of pending jobs: `expected`, `earliest`, `latest`, `later_than`."""
     found = list(phases)
     pending = [row for phase, rows in found if phase == "pending" for row in rows]
     starts = expected_starts(row[ID] for row in pending)

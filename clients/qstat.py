@@ -74,7 +74,7 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     if "when" in fields:
         from clients.expected_starts import with_expected_starts
 
-        further = with_expected_starts(further)
+        further = iter(with_expected_starts(further))
     output = output_of(fields)
     output.write(output.job_list(data, further, fields, full))
     return 0

@@ -15,7 +15,7 @@ from daemons.forecast.calibration import Calibration
 from daemons.forecast.change import ChangeEffects
 from daemons.forecast.copies import OnCopy, Reached, Work
 from daemons.forecast.run_times import RunTimes
-from daemons.forecast.start import Basis
+from daemons.forecast.start import ForecastBasis
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests import forecasting
@@ -44,9 +44,9 @@ def copies_of(state: State) -> OnCopy:
     return copies(partial(whole_state, parts))
 
 
-def basis(run_times: RunTimes, now: float, zone: tzinfo = UTC, calibration: Calibration | None = None) -> Basis:
+def basis(run_times: RunTimes, now: float, zone: tzinfo = UTC, calibration: Calibration | None = None) -> ForecastBasis:
     """What forecasts are made from; without a calibration if none is given."""
-    return Basis(run_times, calibration or Calibration([]), now, zone)
+    return ForecastBasis(run_times, calibration or Calibration([]), now, zone)
 
 
 def ask_forecast(master: Master, body: dict[str, Any], caller: Caller) -> Answer:

@@ -45,12 +45,13 @@ def expected_range(job: "Fields") -> str:
 
 
 def calibration_lines(classes: "list[Fields]") -> "Iterator[str]":
-    """How forecasts did, a line for each class of expected waits."""
+    """The outcome of forecasts, a line for each class of expected waits."""
     if not any(row["count"] or row["waiting"] for row in classes):
         yield "no forecast has been compared with a start yet"
         return
-    yield f"{'expected wait':<16} {'started':>8} {'in range':>9} {'earlier':>8} {'later':>8} {'range':>10} {'wait':>10} {'pending':>8}"
-    for before, row in zip([None, *classes], classes):
+    heads = f"{'started':>8} {'in range':>9} {'earlier':>8} {'later':>8} {'range':>10} {'wait':>10} {'pending':>8}"
+    yield f"{'expected wait':<16} {heads}"
+    for before, row in zip([None, *classes[:-1]], classes, strict=True):
         reach = f"up to {_seconds(row['up_to'])}" if row["up_to"] else f"over {_seconds(before['up_to'])}" if before else "all"
         if row["count"]:
             parts = f"{row['within']:9.1%} {row['early']:8.1%} {row['late']:8.1%}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _FORM = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 _START_FORM = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"
-"""Of --start. 22.05 has the column SCHEDNODES before the last one; nodes are not known before the start."""
+"""Of --start. 22.05 has the column SCHEDNODES before the last column; nodes are not known before the start."""
 
 
 class JobListing(JobChoice):
@@ -105,9 +105,9 @@ def squeue(arguments: list[str]) -> int:
 def _pending(jobs: list[SlurmJob]) -> list[SlurmJob]:
     """The pending jobs with their expected starts, the first to start first; jobs without a known start last."""
     pending = [job for job in jobs if job.state == "PD"]
-    found = expected_starts(job.number for job in pending)
+    starts = expected_starts(job.number for job in pending)
     for job in pending:
-        row = found.get(job.number, {})
+        row = starts.get(job.number, {})
         job.start = row.get("expected") or row.get("latest") or 0.0
     return sorted(pending, key=lambda job: job.start or float("inf"))
 

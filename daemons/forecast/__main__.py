@@ -1,7 +1,8 @@
 """The process that answers one request `forecast`; in the qmaster it would hold up other requests.
 
 Reads a `ForecastQuestion` on its standard input and writes the answer's data. Opens the spool only for reading, writes the file
-of remembered forecasts alone, and yields the CPU to other processes. Run by `serve.requests.forecasting`: `python -m daemons.forecast SPOOL`. Source: adr/0310, adr/0330.
+of remembered forecasts alone, and yields the CPU to other processes. Run by `serve.requests.forecasting`:
+`python -m daemons.forecast SPOOL`. Source: adr/0310, adr/0330.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from daemons.forecast.answers import answer, remember
 from daemons.forecast.change import ChangeEffects
 from daemons.forecast.copies import fork_for
 from daemons.forecast.run_times import RunTimes, ended_tasks
-from daemons.forecast.start import Basis
+from daemons.forecast.start import ForecastBasis
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.forecasting import ForecastQuestion
@@ -63,7 +64,7 @@ def _answer(question: ForecastQuestion, spool: str) -> dict[str, Any]:
     events = decode_events(question.events)
     records = newest_records(spool) if about in ("start", "duration", "sample", "change") else []
     calibration = forecast_file.read(forecast_file.file_of(spool))
-    basis = Basis(RunTimes(ended_tasks(records)), calibration, now, tzlocal())
+    basis = ForecastBasis(RunTimes(ended_tasks(records)), calibration, now, tzlocal())
     if about == "change":
         effects = ChangeEffects(partial(whole_state, question.parts), events, basis)
         return effects.all(fork_for if question.body["starts"] else None)
@@ -72,7 +73,7 @@ def _answer(question: ForecastQuestion, spool: str) -> dict[str, Any]:
         apply(state, event)
     if about != "sample":
         return answer(state, fork_for(state), basis, question.body)
-    forecast_file.settle(calibration, state, records, now)
+    forecast_file.note_starts(calibration, state, records, now)
     if calibration.is_due(now):
         remember(state, fork_for(state), basis)
     forecast_file.write(forecast_file.file_of(spool), calibration)

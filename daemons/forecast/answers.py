@@ -14,7 +14,7 @@ from daemons.forecast.calibration import Remembered
 from daemons.forecast.copies import OnCopy
 from daemons.forecast.order import Order
 from daemons.forecast.run_times import RunTimes
-from daemons.forecast.start import Basis, StartForecast
+from daemons.forecast.start import ForecastBasis, StartForecast
 from daemons.qmaster.selection import select_jobs
 from daemons.schedd.survey import ranked_jobs
 from daemons.schedd.view import View
@@ -29,7 +29,7 @@ SAMPLED = 20
 """Jobs whose forecasts are remembered at one moment."""
 
 
-def answer(state: State, on_copy: OnCopy, basis: Basis, body: Body) -> Body:
+def answer(state: State, on_copy: OnCopy, basis: ForecastBasis, body: Body) -> Body:
     """The data of the answer. Body: `about` (order, start, duration or calibration), `jobs` (ids, names, patterns). `on_copy`: as
     of `StartForecast`. Raises InvalidValueError for a malformed job list."""
     now = basis.now
@@ -44,17 +44,17 @@ def answer(state: State, on_copy: OnCopy, basis: Basis, body: Body) -> Body:
     return {"jobs": [_place(state, order, job, now) for job in jobs], "unknown": unknown, "order": order.overview()}
 
 
-def remember(state: State, on_copy: OnCopy, basis: Basis) -> None:
+def remember(state: State, on_copy: OnCopy, basis: ForecastBasis) -> None:
     """Have the calibration note forecasts for pending jobs, drawn by lot."""
     now = basis.now
     waiting = [job for job in state.jobs.values() if job.waits and not job.error]
     drawn = random.Random(int(now)).sample(waiting, min(SAMPLED, len(waiting)))
-    found = []
+    drawn_forecasts = []
     for row in StartForecast(state, on_copy, basis).of_jobs(drawn):
         if row["expected"] > now:
             low, high = (row["earliest"] - now, row["latest"] - now) if row["latest"] else (-1.0, -1.0)
-            found.append(Remembered(row["id"], now, row["expected"] - now, row["overtaken"], low, high))
-    basis.calibration.note(found)
+            drawn_forecasts.append(Remembered(row["id"], now, row["expected"] - now, row["overtaken"], low, high))
+    basis.calibration.note(drawn_forecasts)
 
 
 def _selected(state: State, targets: list[str]) -> tuple[list[Job], list[str]]:

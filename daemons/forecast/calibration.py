@@ -17,7 +17,7 @@ from msgspec import Struct
 PART = 0.8
 """The part of all starts that a range holds."""
 AIMS = (0.8, 0.97)
-"""Least and greatest part of the compared starts that a range is made to hold: more than PART where the next ones differ."""
+"""Least and greatest part of the compared starts that a range is made to hold: more than PART where the next starts differ."""
 MARGIN = 0.05
 """Added to PART, since the next starts differ a little from those compared."""
 CHECKED = 200
@@ -40,7 +40,8 @@ CLASSES_S = (600.0, 3600.0, 4 * 3600.0, 12 * 3600.0, 86_400.0, float("inf"))
 
 class Remembered(Struct, array_like=True):
     """A forecast for a `job`, made at `asked` (epoch s). `expected`: wait in s by usual run times;
-    `overtaken`: newer jobs tended to come before it;    `low`, `high`: the range in s, -1 for none; `started`: epoch s, 0 while the job waits."""
+    `overtaken`: newer jobs tended to come before it; `low`, `high`: the range in s, -1 for none; `started`: epoch s, 0 while the
+    job waits."""
 
     job: int
     asked: float
@@ -76,8 +77,8 @@ class Calibration:
         """The jobs whose starts are not known yet."""
         return {each.job for each in self.remembered if not each.started}
 
-    def settle(self, starts: Mapping[int, Sequence[float]], present: Container[int], now: float) -> None:
-        """Note the first start after each forecast. `starts`: job -> starts of its tasks; `present`: jobs that exist. A job that is
+    def note_starts(self, starts: Mapping[int, Sequence[float]], present: Container[int], now: float) -> None:
+        """Note the first start after each forecast. `starts`: job -> starts of its tasks; `present`: jobs that exist. A job
         gone without a start is forgotten."""
         kept = []
         for each in self.remembered:
@@ -90,7 +91,7 @@ class Calibration:
         self._factors.clear()
 
     def is_due(self, now: float) -> bool:
-        """Whether new forecasts may be noted: many of one moment would outweigh all others."""
+        """Whether new forecasts may be noted: many of the same moment would outweigh the rest."""
         return not self.remembered or now - self.remembered[-1].asked >= LEAST_APART_S
 
     def note(self, forecasts: Sequence[Remembered]) -> None:
@@ -103,10 +104,10 @@ class Calibration:
         key = class_of(expected), overtaken, now
         if key not in self._factors:
             self._factors[key] = self._learned(class_of(expected), overtaken, now)
-        found = self._factors[key]
-        if found is None:
+        factors = self._factors[key]
+        if factors is None:
             return None
-        low, high, count = found
+        low, high, count = factors
         return max(0.0, (expected + SOFT_S) * low - SOFT_S), max(0.0, (expected + SOFT_S) * high - SOFT_S), count
 
     def _learned(self, number: int, overtaken: bool, now: float) -> tuple[float, float, int] | None:
@@ -129,8 +130,9 @@ class Calibration:
         return min(AIMS[1], max(AIMS[0], PART + MARGIN + (PART - held)))
 
     def figures(self) -> list[dict[str, Any]]:
-        """How forecasts with a range did, by the expected wait. `up_to`: s, None for the last class; `count`: started jobs;
-        `within`, `early`, `late`: parts of them; `width`: median of the ranges in s; `wait`: median in s; `waiting`: not started."""
+        """Forecasts with a range, by the expected wait. `up_to`: s, None for the last class; `count`: started jobs;
+        `within`, `early`, `late`: parts of them; `width`: median of the ranges in s; `wait`: median in s; `waiting`: not
+        started."""
         return [self._figures(number) for number in range(len(CLASSES_S))]
 
     def _figures(self, number: int) -> dict[str, Any]:
@@ -141,7 +143,9 @@ class Calibration:
         late = sum(1 for each in done if each.wait > each.high + 1.0)
         row: dict[str, Any] = {"up_to": None if last else CLASSES_S[number], "count": count, "waiting": len(ranged) - count}
         row |= {"within": (count - early - late) / count, "early": early / count, "late": late / count} if count else {}
-        return row | ({"width": median(each.high - each.low for each in done), "wait": median(each.wait for each in done)} if count else {})
+        if not count:
+            return row
+        return row | {"width": median(each.high - each.low for each in done), "wait": median(each.wait for each in done)}
 
 
 def _distribution(forecasts: Sequence[Remembered], now: float) -> list[tuple[float, float]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from daemons.forecast.copies import OnCopy
 from daemons.forecast.moment import Moment
-from daemons.forecast.start import Basis, StartForecast
+from daemons.forecast.start import ForecastBasis, StartForecast
 from daemons.qmaster.rules.following import FOLLOWERS
 from daemons.simulator.virtual_master import VirtualMaster
 from gridengine.state.events import AnyEvent
@@ -31,7 +31,7 @@ LONGEST_CPU_S = 2.0
 class ChangeEffects:
     """The effects of `events` at the time of the `basis`. `make_state()`: a new copy of the state without them."""
 
-    def __init__(self, make_state: Callable[[], State], events: Sequence[AnyEvent], basis: Basis) -> None:
+    def __init__(self, make_state: Callable[[], State], events: Sequence[AnyEvent], basis: ForecastBasis) -> None:
         self._basis, now, zone = basis, basis.now, basis.zone
         self.before = Moment(make_state(), now, zone)
         changed = VirtualMaster(make_state(), now, zone, FOLLOWERS)
@@ -45,8 +45,8 @@ class ChangeEffects:
         data: dict[str, Any] = {"pending": sum(job.waits for job in self.before.state.jobs.values()), "examined": examined}
         data["instances"] = _bounded(self._instances())
         data["starting"] = _bounded(self._starts(1))
-        data["waiting"] = _bounded(self._starts(-1), self._cause)
-        data["possible"], data["impossible"] = _bounded(could), _bounded(never, self._cause)
+        data["waiting"] = _bounded(self._starts(-1), self._why_now)
+        data["possible"], data["impossible"] = _bounded(could), _bounded(never, self._why_never)
         data["running"] = _bounded(self._running())
         data["reservations"], data["planned"] = _bounded(self._reservations()), _bounded(self._planned())
         data["order"] = _bounded(self._order())
@@ -66,8 +66,8 @@ class ChangeEffects:
                 groups.setdefault(codes, []).append(name)
         tasks_in = self.before.state.tasks_in
         for (old, new), names in groups.items():
-            tasks = sum(len(tasks_in.get(name, ())) for name in names)
-            yield {"before": old, "after": new, "count": len(names), "names": names[:FIRST], "tasks": tasks}
+            tasks = {task for name in names for task in tasks_in.get(name, ())}
+            yield {"before": old, "after": new, "count": len(names), "names": names[:FIRST], "tasks": len(tasks)}
 
     def _reservations(self) -> Iterator[Row]:
         """Advance reservations with new faults (`broken`), or with instances that only serve them to their end."""
@@ -120,10 +120,20 @@ class ChangeEffects:
                 (could if after else never).append(_head(job))
         return could, never, examined
 
-    def _cause(self, row: Row) -> Row:
-        """The row with the cause for which the job does not start with the change."""
-        cause = self.after.cause(self.after.state.jobs[row["id"]])
-        return row | {"text": cause or "jobs before it take what it needs"}
+    def _why_now(self, row: Row) -> Row:
+        """The row with the reason that keeps the job from starting now, and was none before."""
+        return row | {"text": self._new_reason(row["id"], False) or "jobs before it take what it needs"}
+
+    def _why_never(self, row: Row) -> Row:
+        """The row with the reason that keeps the job from ever starting, and was none before."""
+        text = self._new_reason(row["id"], True) or self._new_reason(row["id"], False)
+        return row | {"text": text or "no queue instance accepts it"}
+
+    def _new_reason(self, number: int, in_empty_cluster: bool) -> str:
+        """The first reason of an instance against the job that the change brings, "" for none."""
+        known = set(self.before.reasons(self._job(number), in_empty_cluster))
+        reasons = self.after.reasons(self.after.state.jobs[number], in_empty_cluster)
+        return next((reason.clause for reason in reasons if reason not in known), "")
 
     def _running(self) -> Iterator[Row]:
         """Tasks that run where the changed configuration would not place them, or that change their state (suspended)."""

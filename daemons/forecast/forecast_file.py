@@ -1,7 +1,7 @@
 """The file `forecasts` beside the spool: forecasts of the past, until the starts of their jobs are known and after.
 
-Owns the file. It has nothing that the spool has, but for the starts of jobs in it. A file that cannot be read counts as empty: the
-calibration is learned anew. Called by the program of this package, one at a time. Source: adr/0330.
+Owns the file. Of the spool's data it has the starts of jobs alone. A file that cannot be read counts as empty: the
+calibration is learned anew. Called by the program of this package, which runs once at a time. Source: adr/0330.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write(path: Path, calibration: Calibration) -> None:
     durable_write(path, msgspec.json.encode(calibration.remembered))
 
 
-def settle(calibration: Calibration, state: State, records: Iterable[AccountingRecord], now: float) -> None:
+def note_starts(calibration: Calibration, state: State, records: Iterable[AccountingRecord], now: float) -> None:
     """Have the calibration note the starts of jobs that run or have ended. now: epoch s."""
     open_jobs, starts = calibration.waiting(), defaultdict[int, list[float]](list)
     names = {str(job): job for job in open_jobs}
@@ -48,4 +48,4 @@ def settle(calibration: Calibration, state: State, records: Iterable[AccountingR
             starts[names[record.job_number]].append(float(record.start_time))
     for job in (state.jobs[number] for number in open_jobs & state.jobs.keys()):
         starts[job.id] += [task.start_time for task in job.placed if task.start_time]
-    calibration.settle(starts, state.jobs, now)
+    calibration.note_starts(starts, state.jobs, now)

@@ -15,10 +15,11 @@ from daemons.schedd.cycle import schedule
 from daemons.schedd.survey import ranked_jobs
 from daemons.schedd.view import View
 from gridengine.placement.access import user_sets_of
-from gridengine.placement.explanation import explanation
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal
+from gridengine.placement.pending import waiting_reason
 from gridengine.placement.placement_request import CategoryKey, category_key
+from gridengine.placement.reasons import Reason
 from gridengine.placement.smallest_change import without_requests
 from gridengine.placement.verify import Verifier
 from gridengine.state.jobs import Job
@@ -62,6 +63,10 @@ class Moment:
         return Verifier(self.state, True, self.now, self.zone)
 
     @cached_property
+    def _occupied(self) -> Verifier:
+        return Verifier(self.state, False, self.now, self.zone)
+
+    @cached_property
     def _lasting(self) -> frozenset[str] | None:
         """The instances that are no orphans, which get no further jobs; None if there are no orphans."""
         instances = self.state.instances
@@ -102,12 +107,12 @@ class Moment:
             self._refusals[key] = reason.clause if reason is not None else ""
         return self._refusals[key]
 
-    def cause(self, job: Job) -> str:
-        """The cause for which the job does not start now, the longest lasting; "" if it could start."""
-        causes = explanation(self.state, job, self.now, self.zone).causes
-        if not causes:
-            return ""
-        return f"{causes[0].text}: {causes[0].reasons[0]}" if causes[0].reasons else causes[0].text
+    def reasons(self, job: Job, in_empty_cluster: bool) -> list[Reason]:
+        """Why instances refuse the job, now or in an empty cluster; now also the reason why a job waits as a whole."""
+        if in_empty_cluster:
+            return self._empty.verify(job)[1]
+        waiting = waiting_reason(self.state, job, self.now)
+        return [waiting] if waiting is not None else self._occupied.verify(job)[1]
 
     def _key(self, job: Job) -> CategoryKey:
         return category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)

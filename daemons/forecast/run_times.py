@@ -95,33 +95,33 @@ class RunTimes:
     def estimate(self, job: Job, limit: float, elapsed: float = 0.0) -> Estimate | None:
         """The likely run time of a job that has run for `elapsed` seconds. limit: seconds, INFINITY for none. None: nothing is
         known of tasks that ran longer."""
-        found = self._longer(job, limit, elapsed)
-        if found is None:
+        longer = self._longer(job, limit, elapsed)
+        if longer is None:
             return None
-        kind, values, scale = found
+        kind, values, scale = longer
         low, usual, high = (min(limit, _quantile(values, part) * scale) for part in QUANTILES)
         return Estimate(low, usual, high, len(values), _noun(kind, job))
 
     def drawn(self, dice: random.Random, job: Job, limit: float, elapsed: float) -> float:
         """The run time in seconds of a task that is drawn from such tasks; the limit where nothing is known."""
-        found = self._longer(job, limit, elapsed)
-        if found is None:
+        longer = self._longer(job, limit, elapsed)
+        if longer is None:
             return limit
-        _, values, scale = found
+        _, values, scale = longer
         return min(limit, values[int(dice.random() * len(values))] * scale)
 
     def mean(self, job: Job, limit: float) -> float:
         """The mean of the likely run time in seconds; the limit where nothing is known."""
-        found = self._longer(job, limit, 0.0)
-        if found is None:
+        longer = self._longer(job, limit, 0.0)
+        if longer is None:
             return limit
-        kind, values, scale = found
+        kind, values, scale = longer
         if kind not in self._means:
             self._means[kind] = sum(values) / len(values)
         return min(limit, self._means[kind] * scale)
 
     def _longer(self, job: Job, limit: float, elapsed: float) -> tuple[Kind, Sequence[float], float] | None:
-        """The narrowest kind with enough tasks, the sorted run times of those that ran longer than `elapsed`, and the seconds of
+        """The narrowest kind with enough tasks, the sorted run times of tasks that ran longer than `elapsed`, and the seconds of
         their unit."""
         for kind in _kinds(job.owner, job.name, category(job)):
             parts = self._parts.get(kind, ())

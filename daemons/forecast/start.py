@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -33,8 +34,9 @@ _LASTING = ("error", "hold")
 """Kinds of causes that last until a user acts."""
 
 
-class Basis(NamedTuple):
-    """What forecasts are made from. `now`: epoch s."""
+class ForecastBasis(NamedTuple):
+    """The basis of forecasts. `run_times`: of ended tasks; `calibration`: of earlier forecasts; `now`: epoch s; `zone`: of texts
+    and calendars."""
 
     run_times: RunTimes
     calibration: Calibration
@@ -44,7 +46,8 @@ class Basis(NamedTuple):
 
 class Usual(NamedTuple):
     """The start of a job by drawn run times: `start`, the median, epoch s, and the `earliest`; 0.0 for none. `is_scaled`: beyond
-    the computed time, by the backlog. `is_complete`: all runs reached the end of all events."""
+    the computed time, by the backlog. `is_complete`: all runs reached the end of all events; `until`: the
+    time that all runs reached, epoch s."""
 
     start: float
     earliest: float
@@ -56,7 +59,7 @@ class Usual(NamedTuple):
 class StartForecast:
     """Forecasts for jobs of a `state`. `on_copy`: begins a forward run on a copy of it."""
 
-    def __init__(self, state: State, on_copy: OnCopy, basis: Basis) -> None:
+    def __init__(self, state: State, on_copy: OnCopy, basis: ForecastBasis) -> None:
         self.state, self._on_copy, self._basis = state, on_copy, basis
         self._now, self._zone = basis.now, basis.zone
 
@@ -70,28 +73,23 @@ class StartForecast:
         if not hopeful:
             return rows
         dice = [None, *(random.Random(number) for number in range(draws))]
-        begun = [self._on_copy(lambda state, each=each: self._run(state, hopeful, each, longest_cpu_s)) for each in dice]
+        works = [partial(self._run, interest=hopeful, dice=each, longest_cpu_s=longest_cpu_s) for each in dice]
+        begun = [self._on_copy(work) for work in works]
         backlog = Backlog(self.state, self._basis.run_times, self._now)  # while the children run
         ended = [wait() for wait in begun]
         at_limit, *drawn = [each._replace(until=max(each.until, self._now)) for each in ended]
-        beyond = [self._beyond_run(run, backlog) for run in drawn]
+        beyond = [{} if run.is_complete or run.until <= self._now else backlog.starts_beyond(run) for run in drawn]
         for row in rows:
             if not row["texts"]:
                 row["overtaken"] = backlog.is_overtaken(row["id"])
                 row |= self._range(row, self._usual(row["id"], drawn, beyond), at_limit)
         return rows
 
-    def _beyond_run(self, run: Reached, backlog: Backlog) -> dict[int, float]:
-        """The starts of jobs that a bounded run did not reach."""
-        if run.is_complete or run.until <= self._now:
-            return {}
-        return {number: run.until + wait for number, wait in backlog.waits_after(run.starts).items()}
-
-    def _run(self, state: State, hopeful: set[int], dice: random.Random | None, longest_cpu_s: float) -> Reached:
+    def _run(self, state: State, interest: set[int], dice: random.Random | None, longest_cpu_s: float) -> Reached:
         """A forward run with run times that the dice draw; without dice with run times at their limits."""
         run = ForwardRun(state, self._now, self._zone, self._drawn(state, dice) if dice else _at_limit(state))
         until = time.process_time() + longest_cpu_s
-        run.run(hopeful, lambda: time.process_time() < until)
+        run.run(interest, lambda: time.process_time() < until)
         return Reached(run.starts, run.reached, run.is_complete, run.endless)
 
     def _drawn(self, state: State, dice: random.Random) -> RunTime:
@@ -128,9 +126,10 @@ class StartForecast:
                 return found | {"earliest": usual.start, "latest": latest}
             if learned is not None:
                 low, high, count = learned
-                part = f"such a range held {PART:.0%} of the starts so far ({count} forecasts compared)"
+                part = f"such ranges hold {PART:.0%} of the starts ({count} forecasts compared)"
                 return found | {"earliest": self._now + low, "latest": self._now + high, "texts": [part, *texts]}
-            return found | {"earliest": usual.earliest, "latest": max(latest, usual.start) if latest else 0.0, "later_than": later_than}
+            latest = max(latest, usual.start) if latest else 0.0
+            return found | {"earliest": usual.earliest, "latest": latest, "later_than": later_than}
         if not is_bounded:
             complete = [at_limit.is_complete, *([usual.is_complete] if usual is not None else [])]
             if all(complete) and (why := self._no_start(number, at_limit)):
@@ -155,12 +154,14 @@ class StartForecast:
         return row | {"texts": [f"it does not start: {text}" for text in self._lasting(job)]}
 
     def _texts(self, number: int, usual: Usual | None, at_limit: Reached, overtaken: bool) -> Iterable[str]:
-        """What the times rest on."""
+        """The basis of the times."""
         if usual is None:
             yield f"run times are not learned yet: fewer than {LEAST} ended tasks are in the accounting records"
         elif usual.start:
-            how = f" (computed until {format_moment(usual.until, self._zone)}, then by the work before it)" if usual.is_scaled else ""
-            yield f"if jobs end as such jobs usually do ({self._basis.run_times.count} ended tasks): {self._moment(usual.start)}{how}"
+            computed = f" (computed until {format_moment(usual.until, self._zone)}, then by the jobs before it)"
+            learned = f"{self._basis.run_times.count} ended tasks"
+            start = self._moment(usual.start) + (computed if usual.is_scaled else "")
+            yield f"if jobs end as such jobs usually do ({learned}): {start}"
         elif not usual.is_complete:
             yield f"if jobs end as such jobs usually do: {self._beyond(usual.until)}"
         latest = at_limit.starts.get(number, 0.0)

@@ -90,7 +90,7 @@ class CandidateHeap:
 
     def has_slots(self, slots: int, of_host: int) -> bool:
         """Whether the rows may have so many free slots, on hosts with at least `of_host` each: a quick look before a placement
-        that examines each host. It may say yes wrongly: a row may be in the heap twice, and its host counts as a whole."""
+        that examines each host. A yes may be wrong: a row may be in the heap twice, and its host counts as a whole."""
         for _, _, row in self.heap:
             if row.open and row.free > 0 and (of_host == 1 or row.host.free_slots() >= of_host):
                 slots -= row.free

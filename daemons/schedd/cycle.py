@@ -72,7 +72,7 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
 
 
 def _without_placement(view: View, now: float) -> Orders:
-    """The orders if no task may start: the priorities of running jobs. The view keeps what it noted for the next cycle."""
+    """The orders if no task may start: the priorities of running jobs. The view keeps its notes for the next cycle."""
     found = survey(view, now)
     lines = schedule_lines(view, now, [], []) if view.state.scheduler.monitor else []
     view.forget_jobs()

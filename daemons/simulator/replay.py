@@ -136,8 +136,8 @@ class Replay:
     def _submit(self, job: TracedJob) -> None:
         """Submit a job. The first of each shape is checked in full, and verified against the empty cell: a job that is too wide
         never starts."""
-        shape = (job.owner, job.group, job.project, job.pe, job.pe_range, job.queues, job.master_queues, job.reserve)
-        shape += (*job.hard, "", *job.soft, job.is_array and len(job.tasks))
+        of_job = (job.owner, job.group, job.project, job.pe, job.pe_range, job.queues, job.master_queues, job.reserve)
+        shape = (*of_job, *job.hard, "", *job.soft, job.is_array and len(job.tasks))
         known = self._accepted.get(shape)
         answer = self._submit_first(job) if known is None else self._cell.submit_like(known, job.name)
         if answer.status:

@@ -105,7 +105,7 @@ def place_parallel(
 
 
 def least_slots(state: State, request: Request) -> tuple[int, int]:
-    """The slots without which no PE has grants for the job: in all, and on each host that takes part. It looks at no use."""
+    """The slots without which no PE has grants for the job: in all, and on each host that takes part. Bookings do not count."""
     slots = smallest_count(request.slot_ranges)
     rules = [request.rule] if request.rule else [state.pes[name].allocation_rule for name in request.pes]
     of_host = [slots if rule == "$pe_slots" else int(rule) if rule.isdecimal() else 1 for rule in rules]

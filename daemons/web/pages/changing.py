@@ -14,6 +14,7 @@ from daemons.qmaster.permissions import no_right
 from daemons.runtime.qmaster_client import NoQmasterError
 from daemons.web.pages.forms import AWAY
 from daemons.web.pages.page import Visit
+from daemons.web.pages.trial import Trial, try_on_cell
 from gridengine.protocols.gdi.requests import Answer
 
 Attributes = dict[str, str]
@@ -32,12 +33,14 @@ _EFFECTS = {
 class Attempt(NamedTuple):
     """The qmaster's `answers` to changes: (level, text) each, and the texts of its `refusals`.
 
-    `effects`: of an accepted preview, the effects on queue instances: (tone, text, names) each; else None.
+    `effects`: of an accepted preview, the effects on queue instances: (tone, text, names) each; else None. `trial`: the effects
+    on the cell as it is now, if they were asked for.
     """
 
     answers: list[tuple[str, str]]
     refusals: list[str]
     effects: list[tuple[str, str, list[str]]] | None = None
+    trial: Trial | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -45,8 +48,8 @@ class Attempt(NamedTuple):
         return any(_STALE in text for text in self.refusals)
 
 
-async def try_changes(visit: Visit, changes: list[dict[str, Any]], preview: bool) -> Attempt:
-    """Make these changes, all or none, or plan them for a preview."""
+async def try_changes(visit: Visit, changes: list[dict[str, Any]], preview: bool, on_cell: bool = False) -> Attempt:
+    """Make these changes, all or none, or plan them for a preview. `on_cell`: with their effects on jobs and reservations."""
     try:
         answer = await visit.shared.ask("config_change", {"changes": changes, "plan": preview}, visit.caller)
     except NoQmasterError as away:
@@ -55,7 +58,10 @@ async def try_changes(visit: Visit, changes: list[dict[str, Any]], preview: bool
     refusals = [text for level, text in answer.answers if level == "error"] + [*plan.get("refused", ())]
     answers = answer.answers or [("error", text) for text in refusals]
     answers += [("warning", text) for text in plan.get("warnings", ())]
-    return Attempt(answers, refusals, _effects(plan.get("instances", {})) if preview and not refusals else None)
+    if refusals or not preview:
+        return Attempt(answers, refusals)
+    trial = await try_on_cell(visit, changes) if on_cell else None
+    return Attempt(answers, refusals, _effects(plan.get("instances", {})), trial)
 
 
 def why_not_configure(visit: Visit, operators: bool = False) -> str:

@@ -150,7 +150,8 @@ async def change_object(request: web.Request) -> web.Response:
     subject = _subject(visit, may_be_gone="before" in fields)
     before, after = _sent(subject, fields)
     removing, checking = fields.get("do") == "remove", fields.get("do") == "check"
-    preview = checking or fields.get("do") == "preview"
+    trying = fields.get("do") == "try"
+    preview = checking or trying or fields.get("do") == "preview"
     name = subject.name or (after.get(subject.key, "").strip() if subject.key else str(fields.get("object", "")).strip())
     as_text = fields.get("text") == "1"
     data = _form(visit, subject, after, as_text) | {"before": json.dumps(before), "object": name}
@@ -160,8 +161,9 @@ async def change_object(request: web.Request) -> web.Response:
             return _verdict([fault], data["faults"])
         return html(render(OBJECT, visit, data, alone="HX-Request" in request.headers))
     change = {"kind": subject.kind, "name": name, "before": before, "after": None if removing else after}
-    attempt = await try_changes(visit, [change], preview)
-    data |= {"faults": _at_fields(subject, attempt.refusals, after), "answers": attempt.answers, "effects": attempt.effects}
+    attempt = await try_changes(visit, [change], preview, on_cell=trying)
+    data |= {"faults": _at_fields(subject, attempt.refusals, after), "answers": attempt.answers}
+    data |= {"effects": attempt.effects, "trial": attempt.trial}
     if checking:
         return _verdict(attempt.refusals, data["faults"])
     data["differences"] = differences(before, after) if before and attempt.effects is not None else []
@@ -189,7 +191,7 @@ def _form(visit: Visit, subject: Subject, values: Attributes, as_text: bool = Fa
     shown = dict.fromkeys(sorted(LOCAL), "") | dict(values) if subject.inherits else values
     return {
         "subject": subject, "before": json.dumps(subject.stored), "faults": {}, "answers": [],
-        "effects": None, "versions": [], "gone": False, "object": "", "done": False, "next": "",
+        "effects": None, "trial": None, "versions": [], "gone": False, "object": "", "done": False, "next": "",
         "why_not": why_not_configure(visit), "inherited": inherited, "differences": [], "read_only": False, "as_text": as_text,
         "groups": fields_of(visit.shared.mirror.state, subject.kind, shown, inherited, as_text),
         "noun": noun_of(subject.kind), "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None,

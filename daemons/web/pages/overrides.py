@@ -98,16 +98,16 @@ async def change_overrides(request: web.Request) -> web.Response:
         matrix, fault = _filled(matrix, fields, act)
         answers = [("error", fault)] if fault else []
     data = _data(visit, matrix, {})
-    data |= {"answers": answers} if answers else await _tried(visit, matrix, stored, preview=act != "save")
+    data |= {"answers": answers} if answers else await _tried(visit, matrix, stored, act)
     data |= {"selected": fields.getall("target", []), "value": fields.get("fill value", "")}
     if fields.get("fill attribute"):
         data["filled"] = fields["fill attribute"]
     return html(render(OVERRIDES, visit, data, alone="HX-Request" in request.headers))
 
 
-async def _tried(visit: Visit, matrix: Matrix, stored: Attributes, preview: bool) -> Data:
-    """The result of a preview, or of the change."""
-    name = visit.parts["name"]
+async def _tried(visit: Visit, matrix: Matrix, stored: Attributes, act: Any) -> Data:
+    """The result of a preview or of a trial, or of the change."""
+    name, preview = visit.parts["name"], act != "save"
     try:
         after = matrix.after()
     except InvalidValueError as fault:
@@ -115,11 +115,12 @@ async def _tried(visit: Visit, matrix: Matrix, stored: Attributes, preview: bool
     if after == stored and after == matrix.before:
         return {"answers": [("info", "Nothing is changed.")]}
     change = {"kind": KIND_NAME, "name": name, "before": matrix.before, "after": after}
-    attempt = await try_changes(visit, [change], preview)
+    attempt = await try_changes(visit, [change], preview, on_cell=act == "try")
     done = not preview and not attempt.refusals
     data = _data(visit, matrix, _faults(attempt.refusals, matrix))
     changed = differences(matrix.before, after) if attempt.effects is not None else []
     data |= {"answers": attempt.answers, "effects": attempt.effects, "done": done, "differences": changed}
+    data["trial"] = attempt.trial
     return data | ({"versions": versions(matrix.before, stored, after)} if attempt.is_stale else {})
 
 
@@ -183,8 +184,8 @@ def _data(visit: Visit, matrix: Matrix, faults: Mapping[tuple[str, str], str]) -
     return pager | {
         "name": name, "columns": columns, "rows": rows, "before": json.dumps(matrix.before), "find": find, "default": DEFAULT,
         "named": named, "selected": [], "filled": visit.parameter("attribute") or matrix.columns[0],
-        "value": "", "answers": [], "effects": None, "differences": [], "versions": [], "done": False, "read_only": False,
-        "why_not": why_not_configure(visit),
+        "value": "", "answers": [], "effects": None, "trial": None, "differences": [], "versions": [], "done": False,
+        "read_only": False, "why_not": why_not_configure(visit),
     }
 
 

@@ -240,7 +240,9 @@ def _of_fields(of: type) -> Check:
     return checked
 
 
-def _fields_of_struct(value: msgspec.Struct, checks: dict[str, Check]) -> Any:
+def _fields_of_struct(value: msgspec.Struct | dict[str, Any], checks: dict[str, Check]) -> Any:
+    if isinstance(value, dict):  # as it arrived, in the body of a query
+        return value.items()
     return ((name, getattr(value, name)) for name in checks)
 
 

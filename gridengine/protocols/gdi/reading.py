@@ -13,7 +13,6 @@ import msgspec
 from gridengine.protocols.gdi.bounds import (
     KB,
     MB,
-    Attributes,
     Count,
     Environment,
     FewTargets,
@@ -37,7 +36,7 @@ from gridengine.protocols.gdi.bounds import (
     Users,
     check,
 )
-from gridengine.protocols.gdi.requests import REQUESTS, Submit
+from gridengine.protocols.gdi.requests import REQUESTS, ObjectChange, Submit
 from gridengine.usage.accounting import FIELDS
 
 JobList = Annotated[str, Text(64 * KB)]
@@ -98,16 +97,9 @@ class Explain(TypedDict):
     jobs: FewTargets
 
 
-class ChangedObject(TypedDict):
-    kind: Name
-    name: Name
-    before: Attributes | None
-    after: Attributes | None
-
-
 class Forecast(Explain):
     about: Literal["order", "start", "duration", "change", "calibration", "sample"]
-    changes: NotRequired[Annotated[list[ChangedObject], Items(20_000, 4 * MB)]]
+    changes: NotRequired[Annotated[list[ObjectChange], Items(20_000, 4 * MB)]]
     starts: NotRequired[bool]
     #: whose job is asked about, and not submitted
     submission: NotRequired[Submit]

@@ -70,7 +70,7 @@ def test_several_settings_of_several_objects_are_one_change(policy: Administrato
     assert status == 0
     assert text.count("~ ") == 3
     assert "pending jobs that could never start: 1\n" in text
-    assert "no place in the cluster can ever run it as it is requested" in text
+    assert 'of alice: cannot run in PE "two" because it only offers 1 slots' in text
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,9 @@ def test_a_class_with_few_comparisons_uses_those_of_all() -> None:
 def test_starts_are_noted_and_forecasts_of_deleted_jobs_forgotten() -> None:
     calibration = Calibration([Remembered(number, NOW, 10.0) for number in (1, 2, 3)])
     assert calibration.waiting() == {1, 2, 3}
-    calibration.settle({1: [NOW - 50, NOW + 7, NOW + 3]}, {2}, NOW + 10)
+    calibration.note_starts({1: [NOW - 50, NOW + 7, NOW + 3]}, {2}, NOW + 10)
     assert [(each.job, each.started) for each in calibration.remembered] == [(1, NOW + 3), (2, 0)]
-    calibration.settle({}, {2}, NOW + LONGEST_S)
+    calibration.note_starts({}, {2}, NOW + LONGEST_S)
     assert [each.job for each in calibration.remembered] == [1]
 
 

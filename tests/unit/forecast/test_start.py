@@ -116,8 +116,8 @@ def test_the_run_time_of_a_job_can_be_asked_by_itself() -> None:
     cluster, waiting = full()
     running, pending = ask(cluster, 1, waiting, about="duration")
     assert (running["limit"], pending["limit"], pending["elapsed"]) == (100, None, 0)
-    whom = 'tasks of alice named "job" with the same requests'
-    assert pending["estimate"] == {"low": 30, "usual": 30, "high": 30, "count": 5, "basis": whom}
+    basis_text = 'tasks of alice named "job" with the same requests'
+    assert pending["estimate"] == {"low": 30, "usual": 30, "high": 30, "count": 5, "basis": basis_text}
     (nothing,) = ask(cluster, waiting, about="duration", run_times=RunTimes([]))
     assert (nothing["estimate"], nothing["learned_from"]) == (None, 0)
 
@@ -137,7 +137,7 @@ def test_compared_forecasts_give_the_range() -> None:
     (found,) = StartForecast(state, copies(lambda: state_of(cluster)), known).of_jobs([state.jobs[job]])
     assert found["expected"] - NOW == 30
     assert (found["earliest"] - NOW, found["latest"] - NOW) == (pytest.approx(10), pytest.approx(360)), "36 of 40 waits"
-    assert found["texts"][0] == f"such a range held {PART:.0%} of the starts so far ({LEAST} forecasts compared)"
+    assert found["texts"][0] == f"such ranges hold {PART:.0%} of the starts ({LEAST} forecasts compared)"
 
 
 def test_forecasts_of_pending_jobs_are_remembered_with_their_ranges() -> None:
@@ -150,5 +150,5 @@ def test_forecasts_of_pending_jobs_are_remembered_with_their_ranges() -> None:
     remember(state, copies(lambda: state_of(cluster)), basis(USUAL, cluster.now, calibration=past))
     assert len(past.remembered) == SAMPLED
     assert {(each.asked, each.started) for each in past.remembered} == {(NOW, 0)}
-    assert {(each.low, each.high) for each in past.remembered} == {(30, 100), (-1, -1)}, "one without limits before it, others with"
+    assert {(each.low, each.high) for each in past.remembered} == {(30, 100), (-1, -1)}, "one without limits before it"
     assert {each.expected for each in past.remembered if each.job == job} == {30}

@@ -26,6 +26,7 @@ from daemons.qmaster.serve.hosts.host_log import HostLog
 from daemons.qmaster.serve.hosts.host_releases import HostReleases
 from daemons.qmaster.serve.liveness import Liveness, ping_answer
 from daemons.qmaster.serve.requests.accounting_reading import AccountingReading
+from daemons.qmaster.serve.requests.dry_runs import DryRuns, LookedUp
 from daemons.qmaster.serve.requests.forecasting import Forecasting, nothing
 from daemons.qmaster.serve.requests.gdi_server import send_lines
 from daemons.qmaster.serve.requests.idempotent_requests import IdempotentRequest
@@ -55,7 +56,6 @@ from gridengine.protocols.gdi.requests import (
     ExecdHello,
     KillEventClients,
     MonitorScheduling,
-    ObjectChange,
     OpenSession,
     RequestBody,
     RestartHosts,
@@ -66,7 +66,6 @@ from gridengine.protocols.gdi.requests import (
     malformed,
 )
 
-LookedUp = Mapping[str, list[int]]
 _Idempotent = IdempotentRequest | None
 
 
@@ -93,6 +92,8 @@ class Requests:
         self._outputs = OutputReading(callbacks.read_output, records=master.spool.accounted.of_task)
         self.releases, self.host_log = HostReleases(master), HostLog(master)
         self._one_of_key = PerUserLimit(1)
+        parts = lambda request, caller: self._round_robin.of(self._parts(request, caller))  # noqa: E731
+        self._dry_runs = DryRuns(self._verified, self._look_up, parts, self._decide_unrecorded)
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
         """Answer one request; the answer waits until its facts are on disk. Under a `key` the request is carried out once."""
@@ -140,12 +141,13 @@ class Requests:
 
     async def submit(self, name: str, request: Submit, caller: Caller, idempotent: _Idempotent = None) -> Answer:
         """A submission, which a server verifier sees first."""
-        if self.verifier.configured:
-            verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
-            if isinstance(verified, Answer):
-                return verified
-            request = verified
-        return await self.decide(name, request, caller, idempotent)
+        verified = await self._verified(request, caller)
+        return verified if isinstance(verified, Answer) else await self.decide(name, verified, caller, idempotent)
+
+    async def _verified(self, request: Submit, caller: Caller) -> Submit | Answer:
+        if not self.verifier.configured:
+            return request
+        return await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
 
     async def resubmit(self, name: str, request: ResubmitJobs, caller: Caller, idempotent: _Idempotent = None) -> Answer:
         """Copies, each of which a server verifier sees first."""
@@ -227,19 +229,19 @@ class Requests:
         return await self._accounting.answer(self.master, body, caller)
 
     async def forecast(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Have a process say when jobs start, in which order, how long they run, or what a change would do."""
+        """Have a process forecast starts, order and run times of jobs, or the effects of a change."""
         if body["about"] == "sample" and (refusal := no_right(self.master.state, caller, self.master.world())):
             return Answer(1, [("error", refusal)])
         await self._durable()
         return await self.forecasting.answer(self.master, body, self._in_question(body, caller))
 
     def _in_question(self, body: dict[str, Any], caller: Caller) -> Callable[[], Awaitable[Decision]]:
-        """How to decide on the submission or the changes that a forecast is about, and that are not recorded."""
-        if request := body.get("submission"):
-            return partial(self._dry_run, msgspec.structs.replace(request, verify="n"), "submit", caller)
+        """How to decide on the submission or the changes in question, which are not recorded."""
+        if submission := body.get("submission"):
+            fields = msgspec.to_builtins(msgspec.structs.replace(submission, verify="n"))
+            return partial(self._dry_runs.of, "submit", fields, caller)
         if changes := body.get("changes"):
-            request = ChangeObjects([ObjectChange(**each) for each in changes])
-            return partial(self._decide_unrecorded, "config_change", request, caller, {})
+            return partial(self._decide_unrecorded, "config_change", ChangeObjects(changes), caller, {})
         return nothing
 
     async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
@@ -249,35 +251,7 @@ class Requests:
 
     async def dry_run(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """The answers that changing requests would get now, each by itself; nothing is recorded."""
-        return Answer(data={each: (await self._dry_run_one(each, fields, caller)).answer for each, fields in body.items()})
-
-    async def _dry_run_one(self, name: str, fields: dict[str, Any], caller: Caller) -> Decision:
-        """What would be decided. Raises InvalidValueError."""
-        if ENDPOINTS[name].kind != "decides":
-            return Decision(Answer(1, [("error", f"denied: there is no dry run of {name}")]))
-        try:
-            request = msgspec.convert(fields, REQUESTS[name])
-        except msgspec.ValidationError as error:
-            return Decision(malformed(name, error))
-        return await self._dry_run(request, name, caller)
-
-    async def _dry_run(self, request: RequestBody, name: str, caller: Caller) -> Decision:
-        if isinstance(request, Submit) and self.verifier.configured:
-            verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
-            if isinstance(verified, Answer):
-                return Decision(verified)
-            request = verified
-        looked_up, found = await self._look_up(request), Decision()
-        answer = found.answer
-        async for part in self._round_robin.of(self._parts(request, caller)):
-            decision = await self._decide_unrecorded(name, part, caller, looked_up)
-            answer.answers += decision.answer.answers
-            answer.status = answer.status or decision.answer.status
-            answer.data = decision.answer.data
-            found.events += decision.events
-            if decision.refused:
-                break
-        return found
+        return Answer(data={each: (await self._dry_runs.of(each, fields, caller)).answer for each, fields in body.items()})
 
     async def stream_jobs(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """`status` in lines, so that a client can print a long list of jobs while it arrives."""

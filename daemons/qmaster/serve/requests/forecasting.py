@@ -31,7 +31,7 @@ _LONGEST_S = 50.0
 SAMPLE_EVERY_S = 600.0
 """Seconds between two samples of forecasts, which are compared with the starts that follow (adr/0330)."""
 MOST_WAITING = 20
-"""Questions that wait for the process; a further one is refused."""
+"""Questions that wait for the process; a further question is refused."""
 
 
 async def nothing() -> Decision:
@@ -68,7 +68,7 @@ class Forecasting:
     async def answer(self, master: Master, body: Body, decide: Decide) -> Answer:
         """The answer for the present state; a refusal while too many questions wait.
 
-        `decide()`: on the submission or the change in question, whose refusal is the answer.
+        `decide()`: on the submission or the change in question; a refusal is the answer.
         """
         if self._waiting >= MOST_WAITING:
             return Answer(1, [("error", "too many forecasts are being computed: try again in a minute")])
