@@ -10,9 +10,9 @@ from __future__ import annotations
 import csv
 import os
 import random
+import re
 import time
 from bisect import bisect_right
-from pathlib import Path
 
 import pytest
 
@@ -24,14 +24,14 @@ MIX = (
     "-N one -P gold -l h_rt=1:0:0",
     "-N many -P base -t 1-3 -l h_rt=0:50:0",
     "-N pair -P base -pe smp 2 -l h_rt=2:0:0",
-    "-N wide -P base -pe smp 4 -l h_rt=0:30:0",
+    "-N wide -P gold -pe smp 4 -l h_rt=0:30:0",
     "-N fast -P base -q fast.q -l h_rt=0:5:0",
-    "-N long -P gold -t 1-2 -l h_rt=9:0:0",
+    "-N long -P base -t 1-2 -l h_rt=9:0:0",
     "-N thin -P base -l h_rt=0:3:0",
     "-N late -P gold -l h_rt=0:3:0",
 )
 """Jobs of two projects with different shares: one slot, arrays, a parallel environment, a queue. The wide job gets a
-reservation; only short jobs fit before it."""
+reservation; only short jobs fit before it. A demo cell has one user, so projects have the shares."""
 Start = tuple[int, int, int, str]
 """Step, job, task, and queue instance."""
 
@@ -132,12 +132,10 @@ def started_in_cell(records: list[list[str]]) -> list[Start]:
     return sorted(((at - BEGIN) // STEP_S, *rest) for at, *rest in rows)
 
 
-def started_in_simulation(path: Path) -> list[Start]:
-    with path.open() as file:
-        rows = [
-            (int(row["start"]), int(row["job"]), int(row["task"]), row["place"])
-            for row in csv.DictReader(file)
-        ]
+def simulated(cell: DemoCell, *options: str) -> list[Start]:
+    cell.must("gridengine", "simulate", "now", "trace", *options, "--csv", "tasks.csv")
+    with (cell.work / "tasks.csv").open() as file:
+        rows = [(int(row["start"]), int(row["job"]), int(row["task"]), row["place"]) for row in csv.DictReader(file)]
     return sorted(((at - BEGIN) // STEP_S, *rest) for at, *rest in rows)
 
 
@@ -150,7 +148,10 @@ def test_a_simulation_starts_the_jobs_of_a_cell_in_the_same_order_in_the_same_pl
     lines = (demo_cell.common / "accounting").read_text().splitlines()
     records = [moved(line, steps) for line in lines if not line.startswith("#")]
     (demo_cell.work / "trace").write_text("".join(":".join(fields) + "\n" for fields in records))
-    demo_cell.must("gridengine", "simulate", "now", "trace", "--reserve", "--csv", "tasks.csv")
     real = started_in_cell(records)
     assert len(real) >= 11, "all tasks have records"
-    assert started_in_simulation(demo_cell.work / "tasks.csv") == real
+    assert simulated(demo_cell, "--reserve") == real
+    assert simulated(demo_cell) != real, "the reservation of the wide job decides on some starts"
+    scheduler = demo_cell.work / "now" / "sched_configuration"
+    scheduler.write_text(re.sub(r"(weight_tickets_functional +)\d+", r"\g<1>0", scheduler.read_text()))
+    assert simulated(demo_cell, "--reserve") != real, "the shares of the projects decide on some starts"
