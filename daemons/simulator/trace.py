@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+LATEST = 32_503_680_000.0
+"""1 January 3000: calendars end with the year 9999."""
+LONGEST_S = 100 * 366 * 86_400.0
+_FAR = "jobs that were submitted after the year 2999 or ran for more than 100 years, left out"
 MOST_NAMED = 5
 """Places of each fault that are listed."""
 
@@ -86,5 +90,12 @@ class JobTrace:
 
 
 def in_order(jobs: list[TracedJob], faults: TraceFaults) -> JobTrace:
-    """A trace of these jobs: by submission, then by number, as a qmaster numbers them."""
-    return JobTrace(sorted(jobs, key=lambda job: (job.submit_time, job.number)), faults)
+    """A trace of these jobs: by submission, then by number, as a qmaster numbers them. Jobs of a far future are left out."""
+    for job in jobs:
+        if _is_far(job):
+            faults.note(_FAR, f"job {job.number}")
+    return JobTrace(sorted((job for job in jobs if not _is_far(job)), key=lambda job: (job.submit_time, job.number)), faults)
+
+
+def _is_far(job: TracedJob) -> bool:
+    return job.submit_time > LATEST or any(task.run_s > LONGEST_S for task in job.tasks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench import traces
 from daemons.simulator.accounting_trace import trace_of_records
 from daemons.simulator.swf_trace import trace_of_swf
@@ -78,6 +80,30 @@ def test_lines_that_are_no_jobs_are_counted_and_named() -> None:
     first, second = made.faults.sentences()
     assert first.startswith("lines that are no jobs") and first.endswith(": 4 (line 1, line 2, line 3, line 4)")
     assert second.startswith("jobs without a submission") and second.endswith(": 2 (line 5, line 6)")
+
+
+@pytest.mark.parametrize("number", [b"1e300", b"1e15", b"99999999999"])
+def test_jobs_of_a_far_future_are_counted_and_named(number: bytes) -> None:
+    good = b"1 5 3 60 4 -1 -1 8 120 -1 1 7 2 -1 -1 -1 -1 -1"
+    late, long = good.replace(b" 5 ", b" " + number + b" "), good.replace(b"60", number)
+    made = trace_of_swf([good, late, b"2" + long[1:]], "mpi")
+    (sentence,) = made.faults.sentences()
+    assert len(made.jobs) == 1
+    assert sentence.startswith("jobs that were submitted after") and sentence.endswith(": 2 (job 1, job 2)")
+    of_records = trace_of_records([record(end_time=number.decode()), record(job_number=6)])
+    assert [job.number for job in of_records.jobs] == [6] and of_records.faults.counts
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"category": text} for text in ("-l", "-l h_rt=x", "-l =", "-pe mpi x", "-pe none 2", "-pe mpi 0", "-q [", "-l h_rt=-5")]
+    + [{name: text} for name in ("owner", "job_name", "group", "project") for text in ("", "a b", "x" * 5000, "\x00")],
+)
+def test_a_record_with_rubbish_is_replayed_or_refused_and_the_next_job_runs(fields: dict[str, str]) -> None:
+    made = trace_of_records([record(**fields), record(job_number=6)])
+    outcome = replay(configuration(1, 1), *made.jobs)
+    refused = sum(outcome.refused.counts.values())
+    assert len(outcome.runs) + refused == 2 and outcome.runs[-1].number == 6 and outcome.left == 0
 
 
 def test_made_traces_are_read_without_faults_and_repeat_with_their_seed() -> None:
