@@ -13,8 +13,12 @@ from typing import Annotated
 import typer
 
 from clients import accounting_source
+from clients.admin.arco.dbwriter_client import DbwriterClient
+from clients.admin.cell import CellFiles, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, read_directory
+from clients.admin.cell_options import CellName, Root
 from clients.admin.errors import AdminError
+from clients.admin.simulation.database_records import records_of_database
 from clients.admin.simulation.progress import counting
 from clients.admin.simulation.report import Named, as_csv, comparison, shares_table, summary
 from clients.program import CommandError
@@ -34,8 +38,9 @@ _ALLOCATIONS = ("$fill_up", "$round_robin", "$pe_slots")
 def simulate(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A directory as `gridengine config export` writes it.")],
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="An accounting file, or a Standard Workload Format file (.swf).")
-    ],
+        Path | None, typer.Argument(metavar="TRACE", help="An accounting file, or a Standard Workload Format file (.swf).")
+    ] = None,
+    database: Annotated[bool, typer.Option("--database", help="The jobs of the accounting database, without TRACE.")] = False,
     against: Annotated[
         Path | None, typer.Option(metavar="CONFIG", help="Also replay under this configuration, and show the differences.")
     ] = None,
@@ -44,21 +49,30 @@ def simulate(
     pe: Annotated[str, typer.Option(metavar="NAME", help="Parallel environment of the wide jobs of an .swf file.")] = "",
     reserve: Annotated[bool, typer.Option("--reserve", help="All jobs ask for a reservation (-R y).")] = False,
     jobs: Annotated[int, typer.Option(min=0, help="Only the first jobs of the trace. 0: all.")] = 0,
+    root: Root = None,
+    cell: CellName = "default",
 ) -> None:
-    """Replay the jobs of the past under a configuration: waiting time, slowdown, utilisation, fairness. Needs no cell."""
+    """Replay the jobs of the past under a configuration: waiting time, slowdown, utilisation, fairness. Needs no cell, but for
+    its database."""
+    if (trace is None) != database:
+        raise AdminError("name one source of jobs: the file TRACE or --database")
     if plot is not None:
         require_libraries("simulate")
         if plot.suffix.lower() not in (".png", ".svg"):
             raise AdminError(f"{plot}: a plot is written as .png or .svg")
     directories = [config] if against is None else [config, against]
     configurations = [read_directory(each) for each in directories]
-    read = read_trace(trace, pe or _parallel_environment(configurations[0])).first(jobs)
+    if trace is None:
+        read, source = trace_of_database(cell_of_environment(root, cell)), "database"
+    else:
+        read, source = read_trace(trace, pe or _parallel_environment(configurations[0])), str(trace)
+    read = read.first(jobs)
     for sentence in read.faults.sentences():
-        typer.echo(f"{trace}: {sentence}", err=True)
+        typer.echo(f"{source}: {sentence}", err=True)
     for job in read.jobs:
         job.reserve = reserve
     if not read.jobs:
-        raise AdminError(f"{trace} has no job that ran")
+        raise AdminError(f"{source} has no job that ran")
     outcomes = [(str(path), _replay(path, each, read)) for path, each in zip(directories, configurations, strict=True)]
     _print(outcomes)
     if csv is not None:
@@ -84,6 +98,11 @@ def read_trace(path: Path, pe: str) -> JobTrace:
         raise AdminError(f"cannot read {path}: {plain_fault(error)}") from None
     except CommandError as error:
         raise AdminError(str(error).partition("\n")[0]) from None
+
+
+def trace_of_database(files: CellFiles) -> JobTrace:
+    """The jobs of the accounting database of a cell. AdminError: there is none, or sge_dbwriter does not answer."""
+    return trace_of_records(records_of_database(DbwriterClient(read_cell(files))))
 
 
 def _parallel_environment(objects: Objects) -> str:

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from clients.admin.cell_directory import write_directory
 from tests.integration.cells import COMMAND_S, eventually
 from tests.integration.dbwriter.plays import Cell, Play
 from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct
+from tests.unit.simulator.small_cell import configuration
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +164,36 @@ def test_a_cell_without_a_database_reports_it(tmp_path: Path) -> None:
     asked = arco(cell, "list")
     where = f"host {socket.gethostname()} has no {cell.common / 'arco'}"
     assert asked.stderr == f"gridengine: {where}: run gridengine arco on the master host m\n"
+
+
+def test_a_simulation_of_the_database_is_that_of_the_accounting_file(address: str, tmp_path: Path) -> None:
+    wide = {"category": "-pe mpi 2 -l h_rt=100", "granted_pe": "mpi", "slots": 2}
+    lines = [
+        *(accounting_line(1, DAY, DAY + 50, task_number=task, category="-q all.q") for task in (1, 2, 3)),
+        accounting_line(2, DAY + 5, DAY + 60, owner="bob", exit_status=99, **wide),
+        accounting_line(2, DAY + 65, DAY + 80, owner="bob", submission_time=DAY - 5, **wide),
+        accounting_line(3, DAY + 6, DAY + 9, exit_status=1),
+        accounting_line(4, 0, 0, submission_time=DAY),
+    ]
+    cell = Cell(tmp_path, address)
+    Play(cell.common, "").append(f"{DAY}:acct:{line}" for line in lines)
+    (cell.common / "accounting").write_text("".join(f"{line}\n" for line in lines))
+    write_directory(tmp_path / "now", configuration(1, 2))
+    writer = cell.writer()
+    try:
+        eventually("it has written", lambda: cell.socket.exists() and "7 lines read" in arco(cell, "status").stdout)
+        of_file = simulate(cell, tmp_path / "now", str(cell.common / "accounting"))
+        assert simulate(cell, tmp_path / "now", "--database") == of_file
+        assert len(of_file[0].splitlines()) == 1 + 5 and "tasks that never ran" in of_file[1]
+    finally:
+        writer.terminate()
+        writer.communicate()
+
+
+def simulate(cell: Cell, configuration: Path, *source: str) -> tuple[str, str]:
+    """The tasks as CSV, and the omissions behind their source."""
+    environment = {**os.environ, "SGE_ROOT": str(cell.place), "SGE_CELL": "c", "TZ": "UTC"}
+    command = [sys.executable, "-m", "clients.admin", "simulate", str(configuration), *source, "--csv", str(cell.place / "csv")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=COMMAND_S)
+    assert done.returncode == 0, done.stderr
+    return (cell.place / "csv").read_text(), done.stderr.partition(": ")[2]

@@ -101,3 +101,16 @@ def test_a_configuration_that_does_not_load_is_refused(simulate: Simulate, direc
 def test_a_plot_in_another_format_is_refused_before_the_replay(simulate: Simulate, directory: Path) -> None:
     status, output, errors = simulate(directory, TRACE, "--plot", "x.pdf")
     assert (status, output) == (1, "") and "x.pdf: a plot is written as .png or .svg" in errors
+
+
+def test_one_source_of_jobs_is_needed_and_a_database_needs_its_cell(
+    simulate: Simulate, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments in ((directory,), (directory, TRACE, "--database")):
+        status, output, errors = simulate(*arguments)
+        assert (status, output) == (1, "") and "name one source of jobs" in errors
+    monkeypatch.delenv("SGE_ROOT", raising=False)
+    status, _, errors = simulate(directory, "--database")
+    assert status == 1 and "SGE_ROOT is not set" in errors
+    status, _, errors = simulate(directory, "--database", "--root", tmp_path / "nowhere")
+    assert status == 1 and str(tmp_path / "nowhere") in errors and "Traceback" not in errors
