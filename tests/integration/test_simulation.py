@@ -54,14 +54,14 @@ class Steps:
     def submit(self, options: str) -> None:
         self._begin()
         self.cell.must("qsub", "-terse", "-R", "y", "-o", "/dev/null", "-j", "y", *options.split(), str(self._program))
-        self._settle()
+        self._wait_for_scheduler()
 
     def end(self, task: str) -> None:
         self._begin()
         (self.ended / task).touch()
         eventually(f"task {task} has ended", lambda: task not in self._in_qstat())
         (self.started / task).unlink()
-        self._settle()
+        self._wait_for_scheduler()
 
     def running(self) -> list[str]:
         """The running tasks, JOB.TASK each, in order."""
@@ -75,7 +75,7 @@ class Steps:
         time.sleep(1.0 - time.time() % 1.0)
         self.begins.append(int(time.time()))
 
-    def _settle(self) -> None:
+    def _wait_for_scheduler(self) -> None:
         """Wait for a run of the scheduler that began after this step, and for the start of all tasks that it placed."""
         log = self.cell.common / "schedd_runlog"
         before = log.stat().st_mtime_ns if log.exists() else 0
