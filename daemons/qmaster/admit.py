@@ -12,7 +12,7 @@ from math import isfinite
 
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.charges import charges
-from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.config_snapshot import PlacementConfig, bookings_of_units
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import state_obstacle
 from gridengine.placement.placement_request import Request, request_of
@@ -22,7 +22,7 @@ from gridengine.placement.timeline import Timeline
 from gridengine.placement.unit_choice import UnitChooser
 from gridengine.protocols.orders import JobFault, Orders, StartOrder
 from gridengine.state.events import AnyEvent
-from gridengine.state.jobs import Grant, Job
+from gridengine.state.jobs import Grant, GrantedUnits, Job
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted, PrioritiesSet
 from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.machines.task import TaskDispatched, TaskSuspensionChanged
@@ -72,7 +72,7 @@ def _starts(
             if not _may_start(state, job, order, newly_reserved) or not remaining.take(job, order):
                 continue
             held = remaining.charges(job)
-            units = remaining.units.choose(order.granted, held)
+            units = remaining.choose_units(job, order, held)
         except Exception as error:  # noqa: BLE001 - one order must not void all others
             faults.append(JobFault.of(job, error))
             continue
@@ -109,8 +109,8 @@ def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:
 
 
 class _RemainingCapacity:
-    """The remaining capacity for a batch of orders: slots, consumables and PE slots, of the cluster or inside a reservation;
-    `units`: of resource maps.
+    """The remaining capacity for a batch of orders: slots, consumables, named units and PE slots, of the cluster or inside a
+    reservation.
 
     An accepted order is charged before the next is checked, so nothing is ever overbooked (CX-46, PE-2).
     """
@@ -118,7 +118,7 @@ class _RemainingCapacity:
     def __init__(self, state: State, now: float) -> None:
         self._state = state
         self._config_snapshot = PlacementConfig.of(state)
-        self.units = UnitChooser(state)
+        self._units = UnitChooser(state)
         self._ledger = Ledger(state, timeline=Timeline(state, now) if state.reservations else None)
         self._reserved: dict[int, PlacementConfig] = {}
         self._sets: dict[tuple[str, str], frozenset[str]] = {}
@@ -128,16 +128,29 @@ class _RemainingCapacity:
         """Charge an order if there is capacity for it. Returns whether there is."""
         if order.pe and not self._state.has("parallel_environment", order.pe):
             return False
-        config_snapshot, ledger = self._config_snapshot, self._ledger
-        if job.ar:
-            if job.ar not in self._reserved:
-                self._reserved[job.ar] = self._config_snapshot.within(self._state.reservations[job.ar])
-            config_snapshot, ledger = self._reserved[job.ar], self._ledger.within(job.ar)
+        config_snapshot, ledger = self._where(job)
         request = self._request(job, config_snapshot)
         if not grants_fit(config_snapshot, ledger, request, order.granted, order.pe):
             return False
         ledger.charge(bookings_of(config_snapshot, request, order.granted, order.pe))
         return True
+
+    def choose_units(self, job: Job, order: StartOrder, charged: dict[str, str]) -> list[GrantedUnits] | None:
+        """The named units for an order, and charge their classes; None if units lack."""
+        config_snapshot, ledger = self._where(job)
+        request = self._request(job, config_snapshot)
+        units = self._units.choose(config_snapshot, ledger, request, order.granted, charged, order.units)
+        if units:
+            ledger.charge(bookings_of_units(config_snapshot, units))
+        return units
+
+    def _where(self, job: Job) -> tuple[PlacementConfig, Ledger]:
+        """The cluster, or the job's reservation: its capacity and its use."""
+        if not job.ar:
+            return self._config_snapshot, self._ledger
+        if job.ar not in self._reserved:
+            self._reserved[job.ar] = self._config_snapshot.within(self._state.reservations[job.ar])
+        return self._reserved[job.ar], self._ledger.within(job.ar)
 
     def _request(self, job: Job, config_snapshot: PlacementConfig) -> Request:
         owner = (job.owner, job.group)

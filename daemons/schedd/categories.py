@@ -13,6 +13,7 @@ from daemons.schedd.candidate_heap import CandidateHeap, HeapEntry, Needs
 from daemons.schedd.instance_table import InstanceGroup, InstanceRow, InstanceTable
 from daemons.schedd.queue_order import site_order
 from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.demand import Demand
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import (
     free_slots,
@@ -24,7 +25,7 @@ from gridengine.placement.match import (
     soft_violations,
     unknown_resources,
 )
-from gridengine.placement.placement_request import Demand, Request
+from gridengine.placement.placement_request import Request
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.spread import Candidates, least_slots, place_parallel
 from gridengine.placement.urgency import resource_urgency
@@ -100,7 +101,8 @@ class Category:
         config_snapshot, decided = self.config_snapshot, self.instance_table.decided
         is_timed = config_snapshot.scheduler.max_reservation > 0 or bool(config_snapshot.state.reservations)
         open_demands = [each for each in self.request.hard if each.entry.is_consumable or each.name not in decided]
-        return (self.request.duration if is_timed else 0.0, *((demand.name, demand.text) for demand in open_demands))
+        near = self.request.wanted.near
+        return (self.request.duration if is_timed else 0.0, near, *((demand.name, demand.text) for demand in open_demands))
 
     def _suiting_kinds(self) -> CandidateHeapKey:
         """Examine each queue once, and each kind of hosts in it."""

@@ -13,11 +13,13 @@ from daemons.schedd.categories import Category
 from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.view import View
+from gridengine.placement.config_snapshot import bookings_of_units
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import ready_tasks, task_limit
 from gridengine.placement.quotas import bookings_of
+from gridengine.placement.unit_bookings import standing_for
 from gridengine.protocols.orders import StartOrder
-from gridengine.state.jobs import Grant, Job, Task
+from gridengine.state.jobs import GrantedUnits, Job, Task
 
 
 class Dispatch:
@@ -68,8 +70,13 @@ class Dispatch:
         granted, pe = ([], "") if category.is_blocked else category.place(self.ledger)
         if not granted:
             return None
-        self._book(job, category, granted, pe, 1)
-        return StartOrder(job.id, task_id, task.attempt + 1 if task else 1, job.version, granted, pe)
+        units: list[GrantedUnits] = []
+        if category.config_snapshot.has_units:
+            ledger = self.ledger.within(job.ar) if job.ar else self.ledger
+            units = standing_for(category.config_snapshot, ledger, category.request, granted)
+        order = StartOrder(job.id, task_id, task.attempt + 1 if task else 1, job.version, granted, pe, units)
+        self._book(job, category, order, 1)
+        return order
 
     def _reserve(self, job: Job, category: AnyCategory, task_id: int) -> bool:
         if self.look_ahead is None or not isinstance(category, Category):
@@ -78,16 +85,18 @@ class Dispatch:
 
     def _release(self, job: Job, category: AnyCategory, given: list[StartOrder]) -> None:
         for order in given:
-            self._book(job, category, order.granted, order.pe, -1)
+            self._book(job, category, order, -1)
         hosts = {grant.host for order in given for grant in order.granted}
         rows = [row for host in hosts for row in self.view.instance_table.hosts[host].rows]
         self.view.add_candidates(rows)
         self.view.unblock()
 
-    def _book(self, job: Job, category: AnyCategory, granted: list[Grant], pe: str, sign: int) -> None:
+    def _book(self, job: Job, category: AnyCategory, order: StartOrder, sign: int) -> None:
         instance_table, ledger = self.view.instance_table, self.ledger
         self.running[job.owner] += sign
-        bookings = bookings_of(category.config_snapshot, category.request, granted, pe)
+        bookings = bookings_of(category.config_snapshot, category.request, order.granted, order.pe)
+        if order.units:
+            bookings += bookings_of_units(category.config_snapshot, order.units)
         if job.ar:
             ledger.within(job.ar).charge(bookings, sign)
             return
@@ -95,7 +104,7 @@ class Dispatch:
         if self.look_ahead is not None:
             timeline = self.look_ahead.timeline
             timeline.add(timeline.now, timeline.now + timeline.run_for(category.request.duration), bookings, sign)
-        for grant in granted:
+        for grant in order.granted:
             row = instance_table.rows[grant.instance]
             host = row.host
             row.free -= sign * grant.slots

@@ -16,6 +16,7 @@ from daemons.schedd.categories import Category
 from daemons.schedd.instance_table import InstanceRow
 from daemons.schedd.view import View
 from gridengine.placement.calendar_windows import FARTHEST_S, CalendarWindows
+from gridengine.placement.config_snapshot import bookings_of_units
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import load_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
@@ -23,9 +24,10 @@ from gridengine.placement.quotas import bookings_of
 from gridengine.placement.search import moments
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.unit_bookings import standing_for
 from gridengine.placement.use import WindowUse
 from gridengine.state.bookings import CLUSTER
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, GrantedUnits
 from gridengine.state.reservations import JobReservation
 from gridengine.state.state import State
 
@@ -43,19 +45,21 @@ class Fit(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """The reservation of a pending task. `fit`: its grants and their start."""
+    """The reservation of a pending task. `fit`: its grants and their start; `units`: for the classes of named units that it
+    takes."""
 
     job_id: int
     task_id: int
     fit: Fit
     category: Category
+    units: list[GrantedUnits]
 
     def as_job_reservation(self, state: State) -> JobReservation:
         """The same for the qmaster, which must not grant these slots to advance reservations (AR-52)."""
         fit, request = self.fit, self.category.request
         resources = {name: f"{amount:.17g}" for name, (amount, _) in request.charged.items()}
         end = fit.start + request.duration + state.scheduler.duration_offset_s
-        return JobReservation(self.job_id, self.task_id, fit.start, end, fit.granted, fit.pe, resources)
+        return JobReservation(self.job_id, self.task_id, fit.start, end, fit.granted, fit.pe, resources, self.units)
 
 
 class LookAhead:
@@ -79,9 +83,12 @@ class LookAhead:
         if start is None:
             return False
         request = category.request
-        bookings = bookings_of(self.view.config_snapshot, request, start.granted, start.pe)
-        self.timeline.reserve(f"job {job_id}", start.start, start.start + self.timeline.run_for(request.duration), bookings)
-        self.reservations.append(Reservation(job_id, task_id, start, category))
+        config_snapshot, end = self.view.config_snapshot, start.start + self.timeline.run_for(request.duration)
+        units = standing_for(config_snapshot, self._window(start.start, end), request, start.granted)
+        bookings = bookings_of(config_snapshot, request, start.granted, start.pe)
+        bookings += bookings_of_units(config_snapshot, units)
+        self.timeline.reserve(f"job {job_id}", start.start, end, bookings)
+        self.reservations.append(Reservation(job_id, task_id, start, category, units))
         return True
 
     def _earliest(self, category: Category, first: float) -> Fit | None:
@@ -118,11 +125,15 @@ class LookAhead:
         opened = replace(instance, calendar_disabled=False, calendar_suspended=False)
         return obstacle(self.view.config_snapshot, self.ledger, opened) is None
 
+    def _window(self, start: float, end: float) -> Ledger:
+        """The use in a window (epoch s)."""
+        return Ledger(self.view.state, empty=True, now=WindowUse(self.timeline, start, end))
+
     def _fit(self, category: Category, rows: list[InstanceRow], start: float) -> Fit | None:
         """Grants from `start` on for the whole run time of the job, and the PE; None if there are none."""
         request, config_snapshot = category.request, self.view.config_snapshot
         end = start + self.timeline.run_for(request.duration)
-        window = Ledger(config_snapshot.state, empty=True, now=WindowUse(self.timeline, start, end))
+        window = self._window(start, end)
         suiting = [row.name for row in rows if self.windows.is_on_during(row.config, request.duration, start)]
         if request.parallel:
             granted, pe = place_parallel(config_snapshot, window, request, Candidates.of(suiting))

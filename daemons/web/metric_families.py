@@ -20,8 +20,8 @@ from daemons.qmaster.queries.selection import Listing
 from daemons.qmaster.queries.totals import TASK_STATES, tasks_of
 from daemons.runtime.cell import Cell, CellError
 from daemons.web.mirror import MirroredChange, StateMirror
-from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
-from gridengine.placement.values import reported_value
+from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.values import EXCLUSIVE, reported_value
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.bookings import CLUSTER, GLOBAL
 from gridengine.state.jobs import Job

@@ -6,8 +6,7 @@ are released even if the configuration changes (CX-46, CX-17).
 
 from __future__ import annotations
 
-from gridengine.placement.config_snapshot import EXCLUSIVE
-from gridengine.placement.values import STRING_TYPES, requested_amount
+from gridengine.placement.values import EXCLUSIVE, STRING_TYPES, requested_amount
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 

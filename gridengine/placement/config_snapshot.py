@@ -6,20 +6,22 @@ Owns their caches. A PlacementConfig is valid until the configuration changes; t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from gridengine.placement.values import STRING_TYPES, Value, typed_value
-from gridengine.state.bookings import Holder, holders_at, host_holder
+from gridengine.placement.unit_classes import NEAR, UnitClasses, make_classes
+from gridengine.placement.values import EXCLUSIVE, STRING_TYPES, Value, typed_value
+from gridengine.state.bookings import Booking, Bookings, Holder, holders_at, host_holder
 from gridengine.state.configured.objects import ComplexEntry, ExecHost
+from gridengine.state.jobs import GrantedUnits
 from gridengine.state.queues import InstanceConfig
 from gridengine.state.quotas import Claimant
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
+from gridengine.syntax.resource_map import RSMAP, parse_map
 from gridengine.values.instance_name import queue_of
-
-EXCLUSIVE = "EXCL"
 
 QUEUE_ATTRIBUTES = (
     "qname", "hostname", "tmpdir", "seq_no", "rerun", "calendar",
@@ -29,10 +31,15 @@ QUEUE_ATTRIBUTES = (
 """Attributes of a queue that are resources. Source: complex(5), CX-21."""
 
 
-class Capacity:
-    """Configured values of one object: `fixed` values, among them `consumables` (amounts), `exclusives`, `forced`."""
+_NO_UNITS: Mapping[str, UnitClasses] = {}
+_NO_AMOUNTS: Mapping[str, float] = {}
 
-    __slots__ = ("fixed", "attributes", "consumables", "exclusives", "forced", "access")
+
+class Capacity:
+    """Configured values of one object: `fixed` values, among them `consumables` (amounts), `exclusives`, `forced`. `units`: the
+    classes of the units of resource maps, where the units of a host have properties."""
+
+    __slots__ = ("fixed", "attributes", "consumables", "exclusives", "forced", "access", "units")
 
     def __init__(
         self, config_snapshot: PlacementConfig, values: dict[str, str], access: ExecHost | InstanceConfig | None
@@ -43,6 +50,7 @@ class Capacity:
         self.consumables: dict[str, float] = {}
         self.exclusives: list[str] = []
         self.forced: list[str] = []
+        self.units: Mapping[str, UnitClasses] = _NO_UNITS
         for given, text in values.items():
             entry = config_snapshot.entry(given)
             if entry is None:
@@ -56,13 +64,18 @@ class Capacity:
             elif entry.is_consumable and not isinstance(value, str):
                 self.consumables[entry.name] = value
 
-    def with_amounts(self, amounts: Mapping[str, float]) -> Capacity:
-        """The same object with these amounts of consumables: the share of a reservation."""
+    def has_unit_attribute(self, name: str) -> bool:
+        """Whether a unit of the host has a value of a complex."""
+        return any(name in classes.attributes for classes in self.units.values())
+
+    def with_amounts(self, amounts: Mapping[str, float], units: Mapping[str, float] = _NO_AMOUNTS) -> Capacity:
+        """The same object with these amounts of consumables, and of `units` by class: the share of a reservation."""
         capacity = Capacity.__new__(Capacity)
         capacity.access, capacity.attributes, capacity.exclusives = self.access, self.attributes, self.exclusives
         capacity.forced = self.forced
         capacity.consumables = {name: amounts.get(name, 0.0) for name in self.consumables}
         capacity.fixed = {**self.fixed, **capacity.consumables}
+        capacity.units = {name: classes.within(units) for name, classes in self.units.items()}
         return capacity
 
     @classmethod
@@ -71,10 +84,11 @@ class Capacity:
         capacity = cls.__new__(cls)
         capacity.access, capacity.attributes, capacity.exclusives, capacity.forced = None, {}, [], []
         capacity.fixed, capacity.consumables = {"slots": float(slots)}, {"slots": float(slots)}
+        capacity.units = _NO_UNITS
         return capacity
 
 
-_PRIVATE_SLOTS = ("_shortcuts", "_profiles", "_groups", "_overlay")
+_PRIVATE_SLOTS = ("_shortcuts", "_profiles", "_groups", "_overlay", "_classes")
 
 
 class _Capacities(dict[Holder, Capacity]):
@@ -94,10 +108,14 @@ class PlacementConfig:
     """Typed configuration of the cluster. `defaults`: amounts of consumables for jobs without a request (CX-40).
 
     `capacities[holder]`: configured values of a queue instance, a host, the cluster or a PE. Objects with equal
-    configuration share a mapping.
+    configuration share a mapping. `has_units`: units of some host have properties; `unit_attributes`: complexes of which a unit
+    has a value.
     """
 
-    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "requests", "capacities", *_PRIVATE_SLOTS)
+    __slots__ = (
+        "state", "entries", "defaults", "scheduler", "claims", "requests", "capacities", "has_units", "unit_attributes",
+        *_PRIVATE_SLOTS,
+    )
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -111,11 +129,14 @@ class PlacementConfig:
                     self.defaults[entry.name] = amount
         self.scheduler = state.scheduler
         self.capacities = _Capacities(self)
-        self._profiles: dict[tuple[str, ...], Capacity] = {}
+        self._profiles: dict[tuple[object, ...], Capacity] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
         self._overlay: _Overlay | None = None
         self.claims: dict[Claimant, Any] = {}  # cache of `gridengine.placement.quotas`
         self.requests: dict[tuple[object, ...], Any] = {}  # cache of `gridengine.placement.placement_request`
+        self._classes: dict[tuple[object, ...], UnitClasses] = {}
+        self.has_units = bool(state.kind("host_units"))
+        self.unit_attributes = self._unit_attributes()
 
     @classmethod
     def of(cls, state: State) -> PlacementConfig:
@@ -148,17 +169,43 @@ class PlacementConfig:
         if holder.kind == "instance":
             queue = queue_of(holder.name)
             config = self.state.configs[holder.name]
-            key = (queue, *(config.text | {"hostlist": ""}).values())
+            key: tuple[object, ...] = (queue, *(config.text | {"hostlist": ""}).values())
             return self._profiles.get(key) or self._profiles.setdefault(key, self._queue_capacity(queue, config))
         if holder.kind == "pe":
             return Capacity.of_slots(self.state.pes[holder.name].slots)
         text = self.state.kind("exec_host").get(holder.name, {}) | {"hostname": ""}
-        key = ("", *text.values())
-        return self._profiles.get(key) or self._profiles.setdefault(key, self._host_capacity(holder.name))
+        units = self._units(holder.name) if self.has_units else _NO_UNITS
+        key = ("", *text.values(), *map(id, units.values()))
+        return self._profiles.get(key) or self._profiles.setdefault(key, self._host_capacity(holder.name, units))
 
-    def _host_capacity(self, name: str) -> Capacity:
+    def _host_capacity(self, name: str, units: Mapping[str, UnitClasses]) -> Capacity:
         host: ExecHost | None = self.state.exec_hosts.get(name)
-        return Capacity(self, host.complex_values if host else {}, host)
+        capacity = Capacity(self, host.complex_values if host else {}, host)
+        capacity.units = units
+        return capacity
+
+    def _units(self, host: str) -> Mapping[str, UnitClasses]:
+        """The classes of the units of a host. Hosts whose units differ in names of devices alone share them."""
+        listed = self.state.host_units.get(host) or {}
+        known = self.state.exec_hosts.get(host) if listed else None
+        found = {}
+        for resource, text in known.complex_values.items() if known is not None else ():
+            entry = self.entry(resource)
+            if entry is None or entry.type != RSMAP or resource not in listed:
+                continue
+            units = {name: each.for_placement() for name, each in listed[resource].items()}
+            key = (resource, text, *units.items())
+            if key not in self._classes:
+                by_place = resource + NEAR in self.entries
+                self._classes[key] = make_classes(resource, parse_map(text), units, self.entry, by_place)
+            found[resource] = self._classes[key]
+        return found
+
+    def _unit_attributes(self) -> frozenset[str]:
+        """The complexes of which a unit of some host has a value."""
+        listed = (self.state.host_units[host] for host in self.state.kind("host_units"))
+        names = {name for units in listed for of in units.values() for each in of.values() for name in each.values}
+        return frozenset(entry.name for name in names if (entry := self.entry(name)) is not None)
 
     def _queue_capacity(self, queue: str, config: InstanceConfig) -> Capacity:
         """`attributes`: the queue's own (CX-21)."""
@@ -201,12 +248,24 @@ class PlacementConfig:
 class _Overlay:
     """The share of a reservation in each object, in place of the object's capacity."""
 
-    __slots__ = ("_config_snapshot", "_held")
+    __slots__ = ("_config_snapshot", "_held", "_units")
 
     def __init__(self, config_snapshot: PlacementConfig, reservation: AdvanceReservation) -> None:
         self._config_snapshot, self._held = config_snapshot, config_snapshot.state.reserved.held[reservation.id]
+        self._units = Bookings()
+        self._units.book(bookings_of_units(config_snapshot, reservation.units))
 
     def capacity(self, holder: Holder) -> Capacity:
         """The share of a holder; a PE is not limited by a reservation."""
         capacity = self._config_snapshot.capacities[holder]
-        return capacity.with_amounts(self._held.at(holder)) if holder.kind != "pe" else capacity
+        return capacity.with_amounts(self._held.at(holder), self._units.at(holder)) if holder.kind != "pe" else capacity
+
+
+def bookings_of_units(config_snapshot: PlacementConfig, granted: Iterable[GrantedUnits]) -> Iterator[Booking]:
+    """The bookings of named units under the names of their classes; none for units that have none."""
+    for grant in granted if config_snapshot.has_units else ():
+        holder = host_holder(grant.host)
+        classes = config_snapshot.capacities[holder].units.get(grant.resource) if not grant.of_cluster else None
+        known = (classes.of_unit.get(unit) for unit in grant.units) if classes is not None else ()
+        if counts := Counter(each.name for each in known if each is not None):
+            yield holder, counts

@@ -28,9 +28,10 @@ from gridengine.placement.placement_request import Request
 from gridengine.placement.reasons import Reason
 from gridengine.placement.spread import Candidates, grants_fit, place_parallel
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.unit_bookings import standing_for
 from gridengine.placement.use import WindowUse
 from gridengine.state.bookings import CLUSTER, Holder, holders_at
-from gridengine.state.jobs import Grant, Job
+from gridengine.state.jobs import Grant, GrantedUnits, Job
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
@@ -142,6 +143,10 @@ class Granting:
                 return [Grant(name, 1)], ""
             self.reasons[reason] = None
         return [], ""
+
+    def units(self, granted: list[Grant]) -> list[GrantedUnits]:
+        """Units that stand for the classes which grants in the window take."""
+        return standing_for(self.config_snapshot, self.ledger, self.request, granted)
 
     def still_fits(self, granted: list[Grant], pe: str, pe_range: str) -> bool:
         """Whether these grants satisfy the request in the window."""

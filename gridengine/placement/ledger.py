@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from copy import copy
 
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.unit_bookings import booked_use
 from gridengine.placement.use import BookedUse, Use, UseWithGrants, UseWithReservations
 from gridengine.placement.values import WHOLE_TYPES, Value, reported_value, whole
 from gridengine.state.bookings import Booking, Bookings
@@ -46,7 +47,7 @@ class Ledger:
         self.own = Bookings()
         self.adjustments = adjustments or {}
         self.corrections = corrections if corrections is not None else {}
-        self._now = now or (BookedUse(_NOTHING, _NOTHING) if empty else BookedUse(state.bookings, state.quotas.used))
+        self._now = now or (BookedUse(_NOTHING, _NOTHING) if empty else booked_use(state))
         self._within: dict[int, Ledger] = {}
         self._combine_uses(timeline, includes_own_grants=False)
 
@@ -73,7 +74,7 @@ class Ledger:
         """The ledger of an advance reservation: the use by its own jobs; loads are the cluster's (AR-92)."""
         found = self._within.get(ar_id)
         if found is None:
-            now = None if self.empty else BookedUse(self.state.reserved.used[ar_id], _NOTHING)
+            now = None if self.empty else booked_use(self.state, ar_id)
             found = self._within[ar_id] = Ledger(self.state, self.empty, now=now)
         return found
 

@@ -11,11 +11,14 @@ from collections.abc import Iterable
 
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.config_snapshot import Capacity, PlacementConfig
+from gridengine.placement.demand import Demand, demand_text
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.placement_request import NOTHING, ONE_A_SLOT, Demand, Request
+from gridengine.placement.placement_request import NOTHING, ONE_A_SLOT, Request
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.reasons import Reason, ReservedFor
-from gridengine.placement.values import Offer, Value, slots_in
+from gridengine.placement.reasons import Reason, ReservedFor, UnitsLeft
+from gridengine.placement.unit_bookings import class_use
+from gridengine.placement.unit_classes import NOTHING_WANTED, Left, UnitClasses, Wanted
+from gridengine.placement.values import ROUNDING, Offer, slots_in
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, Kind, holders_at
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.values.ranges import MAX_SLOTS
@@ -74,7 +77,8 @@ def unknown_resources(
     """Demands without a configured value on any level: such demands need a load value of the host or the cluster. Source:
     CX-28."""
     capacities = (config_snapshot.capacities[CLUSTER].fixed, host.fixed, queue.fixed, queue.attributes)
-    return [demand for demand in demands if not any(demand.name in values for values in capacities)]
+    unknown = [demand for demand in demands if not any(demand.name in values for values in capacities)]
+    return [demand for demand in unknown if not host.has_unit_attribute(demand.name)] if host.units else unknown
 
 
 def is_reported(ledger: Ledger, host: str, demand: Demand) -> bool:
@@ -109,6 +113,8 @@ def capacity_refusal(request: Request, capacity: Capacity, level: str, name: str
     for forced in capacity.forced:
         if forced not in request.names:
             return Reason("forced", name, level, forced)
+    if capacity.units and (reason := _units_refusal(request, capacity, name)):
+        return reason
     for demand in request.hard:
         value = capacity.fixed.get(demand.name)
         if value is not None:
@@ -118,6 +124,24 @@ def capacity_refusal(request: Request, capacity: Capacity, level: str, name: str
         elif demand.name in capacity.attributes and not demand.accepts(capacity.attributes[demand.name]):
             return _offers(request, level, name, Offer(demand.entry, capacity.attributes[demand.name], level, "f"))
     return None
+
+
+def _units_refusal(request: Request, capacity: Capacity, host: str) -> Reason | None:
+    """Refusal by the properties of a host's named units: too few satisfy the request, even if all are free."""
+    for resource, classes in capacity.units.items():
+        amount, once = request.consumed.get(resource, NOTHING)
+        if amount and (once != "JOB" or not request.parallel) and not classes.slots(request.wanted, _no_use, amount, True):
+            return units_reason(request, host, classes, _no_use, amount, configured=True)
+    for demand in request.wanted.hard:
+        having = [classes for classes in capacity.units.values() if demand.name in classes.attributes]
+        asked = any(classes.resource in request.consumed for classes in having)
+        if having and not asked and not any(classes.free(Wanted.of([demand]), _no_use) for classes in having):
+            return units_reason(request, host, having[0], _no_use, 1, configured=True)
+    return None
+
+
+def _no_use(name: str) -> float:
+    return 0.0
 
 
 def free_slots(
@@ -138,6 +162,9 @@ def free_slots(
         if (not amount and name not in request.names) or (once == "JOB" and not master):
             continue
         fitting = slots_in(_free_amount(ledger, request, capacity, holder, name), amount, once)
+        if capacity.units and amount and fitting > 0 and name in capacity.units:
+            used = class_use(ledger, request, holder)
+            fitting = min(fitting, capacity.units[name].slots(request.wanted, used, amount, bool(once)))
         if fitting < slots:
             slots, limiting = max(0, fitting), name
     return slots, limiting
@@ -159,7 +186,11 @@ def shortage_reason(config_snapshot: PlacementConfig, ledger: Ledger, request: R
     level = _LEVEL_CODES[holder.kind]
     if config_snapshot.entries[name].relop == "EXCL":
         return Reason(EXCLUSIVES[level], holder.name, level, name, asked=request.text)
-    left: Value = _free_amount(ledger, request, config_snapshot.capacities[holder], holder, name)
+    capacity = config_snapshot.capacities[holder]
+    left = _free_amount(ledger, request, capacity, holder, name)
+    amount = request.consumed.get(name, NOTHING)[0]
+    if name in capacity.units and amount and left + ROUNDING >= amount:
+        return units_reason(request, holder.name, capacity.units[name], class_use(ledger, request, holder), amount)
     return _offers(request, level, holder.name, Offer(config_snapshot.entries[name], left, level, "c"))
 
 
@@ -241,8 +272,13 @@ def suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand, inst
 
 def _host_suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand, holder: Holder) -> bool | None:
     """The same for a host or the cluster alone; None if it does not have the attribute."""
-    fixed = config_snapshot.capacities[holder].fixed.get(demand.name)
+    capacity = config_snapshot.capacities[holder]
+    fixed = capacity.fixed.get(demand.name)
     load = ledger.load(holder.name, demand.entry)
+    if fixed is None and load is None and capacity.units and capacity.has_unit_attribute(demand.name):
+        wanted = Wanted.of([demand])
+        having = (classes for classes in capacity.units.values() if demand.name in classes.attributes)
+        return any(classes.matching(wanted) for classes in having)
     if fixed is not None and (load is None or demand.entry.relop in ("==", "!=")):
         return demand.accepts(fixed)
     if load is None:
@@ -267,6 +303,19 @@ def _access_refusal(request: Request, access: object, level: str, name: str) -> 
             return Reason("no_project", name, level)
         return Reason("wrong_project", name, level, other=request.project)
     return None
+
+
+def units_reason(
+    request: Request, host: str, classes: UnitClasses, used: Left, amount: float, configured: bool = False
+) -> Reason:
+    """The reason why the named units of a host do not suffice. `configured`: all of them do not, in use or not."""
+    everything = sum(number for _, number in classes.free(NOTHING_WANTED, used))
+    matching = Wanted.of(request.wanted.hard)
+    fitting = sum(number for _, number in classes.free(matching, used))
+    wanted = [demand_text(each) for each in request.wanted.hard if each.name in classes.attributes]
+    is_near = classes.resource in request.wanted.near and fitting >= amount
+    left = UnitsLeft(classes.resource, everything, fitting, " and ".join(wanted), configured, is_near)
+    return Reason("units", host, "h", classes.resource, left, request.text)
 
 
 def _offers(request: Request, level: str, name: str, left: Offer) -> Reason:

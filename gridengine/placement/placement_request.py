@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from gridengine.errors import InvalidValueError
 from gridengine.placement.access import user_sets_of
-from gridengine.placement.config_snapshot import EXCLUSIVE, PlacementConfig
+from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.demand import Demand
 from gridengine.placement.parallel import SlotRanges, matching_pes
 from gridengine.placement.timeline import run_time
-from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
+from gridengine.placement.unit_classes import NEAR, NOTHING_WANTED, Wanted
 from gridengine.state.bookings import Once
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Job
@@ -22,7 +23,6 @@ from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import format_requests
 from gridengine.syntax.resource_map import RSMAP
-from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
 from gridengine.values.ranges import parse_slot_ranges
 
 CategoryKey = tuple[object, ...]
@@ -33,41 +33,6 @@ NOTHING: tuple[float, Once] = (0.0, "")
 
 MAX_REQUESTS = 1000
 """Requests that a configuration snapshot caches."""
-
-
-class Demand:
-    """One requested resource: `amount` for numeric types, a compiled expression for strings."""
-
-    __slots__ = ("entry", "name", "text", "amount", "_relation", "_matcher", "_differs")
-
-    def __init__(self, entry: ComplexEntry, text: str) -> None:
-        self.entry = entry
-        self.name = entry.name
-        self.text = text
-        self.amount = 0.0
-        # EXCL: a request for exclusive use needs the attribute, other jobs accept any value
-        self._relation = RELATIONS["<="] if entry.relop == EXCLUSIVE else RELATIONS.get(entry.relop, RELATIONS["=="])
-        self._matcher: Matcher | None = None
-        self._differs = entry.relop == "!="
-        if entry.type in STRING_TYPES:
-            self._matcher = compile_expression(text, entry.type in CASELESS_TYPES)
-        else:
-            self.amount = requested_amount(entry, text)
-
-    @property
-    def is_exclusive(self) -> bool:
-        return self.entry.relop == EXCLUSIVE
-
-    def accepts(self, value: Value) -> bool:
-        """Whether a configured or reported value satisfies the request: `request relop value`. Source: CX-24, CX-53."""
-        if self._matcher is None:
-            return self._relation(self.amount, value)  # type: ignore[arg-type]
-        text = str(value)
-        found = self._matcher(text)
-        if not found and self.entry.type == "HOST" and not is_pattern(self.text):
-            # CX-55: a short name means the host of that name in any domain
-            found = "." not in self.text and self._matcher(text.partition(".")[0])
-        return found != self._differs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +62,8 @@ class Request:
     """Names of requested EXCL attributes."""
     charged: dict[str, tuple[float, Once]]
     """`consumed` and `exclusive` together."""
+    wanted: Wanted
+    """What it demands of the named units that it gets."""
     hard_queues: QueueExpressions | None
     soft_queues: tuple[QueueExpressions, ...]
     master_queues: QueueExpressions | None
@@ -125,7 +92,11 @@ class Request:
         of_hosts = tuple(demand for demand in demands if demand.name == "hostname")
         demands = [demand for demand in demands if demand.name != "hostname"]
         consumed = _consumed(config_snapshot, demands, names, exclusive)
-        soft = ((config_snapshot.entry(name), text) for name, text in job.soft.items())
+        known = ((config_snapshot.entry(name), text) for name, text in job.soft.items())
+        soft = [Demand(entry, text) for entry, text in known if entry is not None]
+        wanted = NOTHING_WANTED
+        if config_snapshot.has_units:
+            wanted, demands, soft = _wanted(config_snapshot, demands, soft)
         return cls(
             user=job.owner,
             group=job.group,
@@ -135,12 +106,13 @@ class Request:
             immediate=job.now,
             hard=tuple(d for d in demands if not (parallel and d.entry.per_job)),
             master_only=tuple(d for d in demands if d.entry.per_job),
-            soft=tuple(Demand(entry, text) for entry, text in soft if entry is not None),
+            soft=tuple(soft),
             hosts=of_hosts,
             names=names,
             consumed=consumed,
             exclusive=exclusive,
             charged={**consumed, **dict.fromkeys(exclusive, ONE_A_SLOT)},
+            wanted=wanted,
             hard_queues=_queues(job.hard_queues),
             soft_queues=tuple(QueueExpressions.parse(text) for text in job.soft_queues),
             master_queues=_queues(job.master_queues),
@@ -178,6 +150,22 @@ def _consumed(
         if demand.entry.is_consumable and demand.name not in ("slots", *exclusive) and demand.amount:
             found[demand.name] = (demand.amount, demand.entry.once)
     return found
+
+
+def _wanted(
+    config_snapshot: PlacementConfig, hard: list[Demand], soft: list[Demand]
+) -> tuple[Wanted, list[Demand], list[Demand]]:
+    """The demands on units; and the demands without those for units near each other, which concern nothing else."""
+    entries, of_units = config_snapshot.entries, config_snapshot.unit_attributes
+
+    def is_near(demand: Demand) -> bool:
+        resource = entries.get(demand.name.removesuffix(NEAR)) if demand.name.endswith(NEAR) else None
+        return resource is not None and resource.type == RSMAP and demand.entry.type == "BOOL"
+
+    near = [demand.name.removesuffix(NEAR) for demand in hard if is_near(demand) and demand.amount]
+    asked, liked = ([demand for demand in demands if not is_near(demand)] for demands in (hard, soft))
+    of_asked, of_liked = ([demand for demand in demands if demand.name in of_units] for demands in (asked, liked))
+    return Wanted.of(of_asked, of_liked, near), asked, liked
 
 
 def _queues(texts: tuple[str, ...]) -> QueueExpressions | None:

@@ -67,6 +67,7 @@ TEXTS = {
     "cluster_offers": "{asked}cannot run globally because it offers only {left}",
     "host_offers": '{asked}cannot run at host "{place}" because it offers only {left}',
     "queue_offers": '{asked}cannot run in queue "{place}" because it offers only {left}',
+    "units": '{asked}cannot run at host "{place}" because {left}',
     "cluster_exclusive": "{asked}cannot run globally because exclusive resource ({resource}) is already in use",
     "host_exclusive": '{asked}cannot run at host "{place}" because exclusive resource ({resource}) is already in use',
     "queue_exclusive": '{asked}cannot run in queue "{place}" because exclusive resource ({resource}) is already in use',
@@ -125,6 +126,26 @@ class ReservedFor(NamedTuple):
         return f"{self.label} for another {time}" if self.has_begun else f"{self.label}, which is to begin in {time}"
 
 
+class UnitsLeft(NamedTuple):
+    """Named units of a `resource` that do not suffice: `free` ones, `fitting` of them that have the `wanted` properties.
+    `configured`: all units of the host instead of the free ones; `apart`: enough fit, but too few of them near each other."""
+
+    resource: str
+    free: int
+    fitting: int
+    wanted: str
+    configured: bool
+    apart: bool
+
+    def __str__(self) -> str:
+        units = f"{self.free or 'no'} unit{'' if self.free == 1 else 's'} of {self.resource}"
+        have = f"it has {units}" if self.configured else f"{units} {'is' if self.free == 1 else 'are'} free"
+        if self.wanted and self.free:
+            which = "none has" if not self.fitting else f"{self.fitting} of them {'has' if self.fitting == 1 else 'have'}"
+            have += f", {which} {self.wanted}"
+        return f"{have}, too few of them near each other" if self.apart else have
+
+
 class Reason(NamedTuple):
     """A refusal: a `code` of TEXTS and its details, as far as the code uses them.
 
@@ -137,7 +158,7 @@ class Reason(NamedTuple):
     place: str = ""
     level: str = ""
     resource: str = ""
-    left: Offer | Violation | Exceeded | ReservedFor | None = None
+    left: Offer | Violation | Exceeded | ReservedFor | UnitsLeft | None = None
     asked: str = ""
     other: str = ""
     number: int = 0

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gridengine.placement.config_snapshot import EXCLUSIVE, Capacity, PlacementConfig
+from gridengine.placement.config_snapshot import Capacity, PlacementConfig
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.values import Offer, Value, stricter
+from gridengine.placement.values import EXCLUSIVE, Offer, Value, stricter
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, holders_at, host_holder
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.values.instance_name import host_of

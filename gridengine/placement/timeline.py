@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 
+from gridengine.placement.config_snapshot import PlacementConfig, bookings_of_units
+from gridengine.placement.unit_classes import MARK
 from gridengine.placement.values import typed_value
 from gridengine.state.bookings import Booking, Holder, bookings_of, holders_at
 from gridengine.state.configured.scheduler import SchedulerConfiguration
@@ -101,7 +103,8 @@ class Timeline:
 
     def is_reserved(self, holder: Holder, name: str = "slots") -> bool:
         """Return whether a reservation of any kind holds some of a consumable; a reservation always holds slots, too."""
-        return name in self.state.reserved.spans.get(holder, _NO_SPANS) or (holder, name) in self._reserved_names
+        held = self.state.reserved.spans.get(holder, _NO_SPANS)
+        return name in held or (holder, name) in self._reserved_names or (MARK in name and bool(held))
 
     def reservations_of(self, holder: Holder) -> Iterator[tuple[float, float, str]]:
         """Yield (begin, end, label) of the reservations of a holder; times in epoch seconds."""
@@ -152,12 +155,23 @@ class Timeline:
         if found is None:
             held = self.state.reserved.spans.get(holder, _NO_SPANS)
             found = self._spans[holder] = {name: list(self._in_force(spans)) for name, spans in held.items()}
+            if held and self.state.kind("host_units"):
+                self._add_reserved_units(holder, found)
             for name, added in self._added.pop(holder, {}).items():
                 found.setdefault(name, []).extend(added)
             if self._tasks and self.state.jobs:
                 for end, name, amount in self._running(holder):
                     found.setdefault(name, []).append((self.now, end, amount))
         return found
+
+    def _add_reserved_units(self, holder: Holder, found: dict[str, list[Span]]) -> None:
+        """Add the units that reservations hold, by class."""
+        config_snapshot = PlacementConfig.of(self.state)
+        for number in self.state.reserved.slots(holder):
+            reservation = self.state.reservations[number]
+            for of, amounts in bookings_of_units(config_snapshot, reservation.units if number != self._without else ()):
+                for name, amount in amounts.items() if of == holder else ():
+                    found.setdefault(name, []).append((*self.window(reservation), amount))
 
     def _in_force(self, spans: dict[int, Span]) -> Iterable[Span]:
         """The spans without the excluded reservation; the spans of an ending reservation last until its jobs are killed."""
@@ -180,9 +194,10 @@ class Timeline:
         return self._under_quotas.get(holder, ())
 
     def _of_tasks(self, holder: Holder) -> Iterator[tuple[float, str, float]]:
+        config_snapshot = PlacementConfig.of(self.state)
         for job, task in self._tasks_outside_reservations(holder):
             sums: dict[str, float] = {}
-            for of, amounts in self.state.bookings_of(task):
+            for of, amounts in chain(self.state.bookings_of(task), bookings_of_units(config_snapshot, task.units)):
                 if of == holder:
                     for name, amount in amounts.items():
                         sums[name] = sums.get(name, 0.0) + amount
@@ -217,7 +232,10 @@ def is_still_waiting(state: State, planned: JobReservation) -> bool:
 def _planned(state: State, planned: JobReservation) -> tuple[str, float, float, Iterator[Booking]]:
     """Label, begin, end and bookings of a job reservation."""
     job = state.jobs[planned.job_id]
-    of_instances = bookings_of(planned.granted, state.amounts(planned.resources), planned.pe)
+    of_instances = chain(
+        bookings_of(planned.granted, state.amounts(planned.resources), planned.pe),
+        bookings_of_units(PlacementConfig.of(state), planned.units),
+    )
     under_quotas = state.quotas.bookings_of(job, planned.granted, planned.pe, planned.resources)
     return f"job {job.label(planned.task_id)}", planned.start_time, planned.end_time, chain(of_instances, under_quotas)
 

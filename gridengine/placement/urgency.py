@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from math import copysign, isfinite
 
-from gridengine.placement.placement_request import Demand, Request
+from gridengine.placement.demand import Demand
+from gridengine.placement.placement_request import Request
 from gridengine.placement.values import STRING_TYPES
 from gridengine.state.state import State
 from gridengine.values.ranges import MAX_SLOTS

@@ -1,15 +1,18 @@
 """Use: the amounts in use of each holder, and the additional reserved amounts, as one decision counts them.
 
-Owns the ways to count, which `gridengine.placement.ledger` combines: `BookedUse` for bookings, `UseWithGrants` adds the grants
+Owns the ways to count, which `gridengine.placement.ledger` combines: `BookedUse` for bookings, `UseWithUnits` in a cell whose
+named units have properties, `UseWithGrants` adds the grants
 of the decision, `UseWithReservations` the reservations of the time line, `WindowUse` is the use in a future window. All have the
 same interface by `Holder` and name of the consumable. Must not know capacities.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.unit_classes import MARK
 from gridengine.state.bookings import Bookings, Holder
 
 
@@ -38,6 +41,26 @@ class BookedUse:
 
     def reserved_ahead(self, holder: Holder, name: str, duration: float) -> float:
         return 0.0
+
+
+class UseWithUnits(BookedUse):
+    """The same, and the units in use by class (`gridengine.placement.unit_classes`). `units_of(host)`: class -> units in use,
+    asked once for each host."""
+
+    __slots__ = ("_known", "_units_of")
+
+    def __init__(self, booked: Bookings, quotas: Bookings, units_of: Callable[[str], Mapping[str, int]]) -> None:
+        super().__init__(booked, quotas)
+        self._units_of = units_of
+        self._known: dict[str, Mapping[str, int]] = {}
+
+    def of(self, holder: Holder, name: str) -> float:
+        if MARK not in name:
+            return super().of(holder, name)
+        found = self._known.get(holder.name)
+        if found is None:
+            found = self._known[holder.name] = self._units_of(holder.name)
+        return found.get(name, 0)
 
 
 class UseWithGrants:

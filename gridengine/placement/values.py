@@ -33,6 +33,8 @@ Value = float | str
 ROUNDING = 1e-9
 """Amounts are sums of decimal fractions: three times 0.1 must fit into 0.3."""
 
+EXCLUSIVE = "EXCL"
+"""The relational operator of resources for exclusive use."""
 STRING_TYPES = frozenset(("STRING", "CSTRING", "RESTRING", "HOST"))
 WHOLE_TYPES = frozenset(("INT", RSMAP))
 CASELESS_TYPES = frozenset(("CSTRING", "HOST"))

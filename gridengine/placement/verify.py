@@ -11,7 +11,7 @@ from datetime import UTC, tzinfo
 
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.calendar_windows import CalendarWindows
-from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.config_snapshot import PlacementConfig, bookings_of_units
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
@@ -111,6 +111,7 @@ class Verifier:
 
     def _release(self, ledger: Ledger, job: Job, task: Task) -> None:
         ledger.charge(self.state.bookings_of(task), -1)
+        ledger.charge(bookings_of_units(self.config_snapshot, task.units), -1)
         ledger.charge(self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources), -1)
 
     def _reserved_for_others(self, job: Job) -> Timeline | None:

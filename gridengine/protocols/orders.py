@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Struct, field
 
 from gridengine.errors import InvalidValueError
-from gridengine.state.jobs import Grant, Job, Tickets
+from gridengine.state.jobs import Grant, GrantedUnits, Job, Tickets
 from gridengine.state.reservations import JobReservation
 
 
 class StartOrder(Struct, array_like=True):
     """Start a task. `granted`: its grants, the master's first. `version`: of the job when the scheduler read it; `attempt`: the
-    new attempt."""
+    new attempt. `units`: for the classes of named units that it takes, as in a reservation (adr/0340)."""
 
     job_id: int
     task_id: int
@@ -26,6 +26,7 @@ class StartOrder(Struct, array_like=True):
     version: int
     granted: list[Grant]
     pe: str = ""
+    units: list[GrantedUnits] = []
 
 
 class SuspendOrder(Struct, array_like=True):

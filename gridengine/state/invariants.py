@@ -16,6 +16,7 @@ from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import ReservationIndex
 from gridengine.state.state import State
 from gridengine.state.units_in_use import UnitsInUse, held_amounts
+from gridengine.syntax.unit_list import excluded_units
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -140,6 +141,14 @@ def _units(state: State) -> Iterator[str]:
     yield from _compared("units in use of {}", state.units_in_use, counted)
 
 
+def _slices(state: State) -> Iterator[str]:
+    """A unit and its slices are not in use at the same time."""
+    for (place, resource), used in state.units_in_use.items():
+        listed = state.host_units[place].get(resource, {}) if state.has("host_units", place) else {}
+        for unit in sorted(excluded_units(listed, used) & used.keys()):
+            yield f"{resource}/{unit} of {place} is in use together with its whole or its slices"
+
+
 def _quotas(state: State) -> Iterator[str]:
     """The same for the bookings under resource quotas."""
     if not state.quotas.sets:
@@ -214,6 +223,7 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     _task_indexes,
     _sums,
     _units,
+    _slices,
     _quotas,
     _reservations,
     _instances,

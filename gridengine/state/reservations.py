@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from gridengine.protocols.gdi.reservation_request import RESERVATION_FIELDS, ReservationRequest
 from gridengine.state.bookings import Amounts, Bookings, Holder, bookings_of
 from gridengine.state.field_changes import FieldChanges, field_changes
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, GrantedUnits
 
 
 class AdvanceReservation(ReservationRequest, omit_defaults=True):
@@ -37,6 +37,8 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
     granted_pe: str = ""
     #: amounts for each granted slot, or once for JOB consumables, as in `Task.resources`
     resources: dict[str, str] = field(default_factory=dict)
+    #: units of resource maps whose classes it holds: its jobs get units like these (adr/0340)
+    units: list[GrantedUnits] = field(default_factory=list)
     #: its start time has passed
     started: bool = False
     #: `x` its end time has passed, `d` it was deleted; the reservation exists until the last of its jobs is gone
@@ -78,14 +80,16 @@ if TYPE_CHECKING:
         """Changes of a reservation by `qralter` or healing: its requests and its grants."""
 
 else:
-    _RESOLVED = ("start_time", "end_time", "hard", "immediate", "allowed", "denied", "granted", "granted_pe", "resources")
+    _RESOLVED = (
+        *("start_time", "end_time", "hard", "immediate", "allowed", "denied", "granted", "granted_pe", "resources", "units"),
+    )
     ReservationChanges = field_changes("ReservationChanges", AdvanceReservation, (*RESERVATION_FIELDS, *_RESOLVED))
 
 
 class JobReservation(Struct, array_like=True):
     """The reservation for a pending task of a -R y job: made by one scheduling run, replaced by the next (SC-7).
 
-    `granted`, `pe`, `resources` as in a task that runs; times: epoch seconds.
+    `granted`, `pe`, `resources` as in a task that runs, `units` as in a reservation; times: epoch seconds.
     """
 
     job_id: int
@@ -95,6 +99,7 @@ class JobReservation(Struct, array_like=True):
     granted: list[Grant]
     pe: str = ""
     resources: dict[str, str] = {}
+    units: list[GrantedUnits] = []
 
 
 Span = tuple[float, float, float]

@@ -13,7 +13,7 @@ A value has no blank and no parenthesis; values of lists have commas.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,6 +37,19 @@ class UnitProperties(NamedTuple):
     cores: str = ""
     parent: str = ""
     identifier: str = ""
+    links: tuple[str, ...] = ()
+
+    def for_placement(self) -> PlacementProperties:
+        """The properties by which placement tells units apart; hashable."""
+        return PlacementProperties(tuple(self.values.items()), self.numa_node, self.parent, self.links)
+
+
+class PlacementProperties(NamedTuple):
+    """Properties of a unit as in `UnitProperties`; `values` as pairs."""
+
+    values: tuple[tuple[str, str], ...] = ()
+    numa_node: int = -1
+    parent: str = ""
     links: tuple[str, ...] = ()
 
 
@@ -111,11 +124,13 @@ def _cores(text: str) -> str:
 
 
 def _check_names(resource: str, unit: str, properties: UnitProperties, of_resource: Mapping[str, UnitProperties]) -> None:
-    """A parent and links are other units of the list."""
+    """A parent and links are other units of the list; a slice has no slices."""
     for role, names in (("parent", (properties.parent,) if properties.parent else ()), ("links", properties.links)):
         for name in names:
             if name not in of_resource or name == unit:
                 raise InvalidValueError(f'{resource}/{unit}: {role}: "{name}" is no other unit of {resource} in this list')
+    if properties.parent and of_resource[properties.parent].parent:
+        raise InvalidValueError(f'{resource}/{unit}: parent: "{properties.parent}" is a slice itself, and has no slices')
 
 
 def format_unit_list(units: UnitList) -> str:
@@ -136,6 +151,12 @@ def _format(resource: str, unit: str, properties: UnitProperties) -> str:
     if properties.links:
         pairs["links"] = ",".join(properties.links)
     return f"{resource}/{unit}({' '.join(f'{name}={value}' for name, value in pairs.items())})"
+
+
+def excluded_units(units: Mapping[str, UnitProperties], used: Container[str]) -> set[str]:
+    """The units that must not be used while `used` ones are: wholes of slices, and slices of wholes."""
+    pairs = [(unit, each.parent) for unit, each in units.items() if each.parent]
+    return {whole for unit, whole in pairs if unit in used} | {unit for unit, whole in pairs if whole in used}
 
 
 def unit_list_complexes(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from daemons.qmaster.notifications import reservation_log as log
 from daemons.qmaster.notifications.accounting import intermediate_record, unreported_part
 from daemons.qmaster.notifications.job_log import Occasion, job_records
 from daemons.qmaster.notifications.use_log import UseLog
-from gridengine.placement.config_snapshot import EXCLUSIVE
+from gridengine.placement.values import EXCLUSIVE
 from gridengine.state.affected import Affected
 from gridengine.state.machines.slave import SlaveUsageRecorded
 from gridengine.state.machines.task import TaskUsageRecorded

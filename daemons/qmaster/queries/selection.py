@@ -15,10 +15,11 @@ from daemons.qmaster.selection import on_unique_hosts
 from gridengine.errors import InvalidValueError
 from gridengine.placement.access import user_sets_of, users_allowed
 from gridengine.placement.config_snapshot import PlacementConfig
+from gridengine.placement.demand import Demand
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, suits
 from gridengine.placement.obstacles import alarm, suspend_alarm
-from gridengine.placement.placement_request import CategoryKey, Demand, Request, category_key
+from gridengine.placement.placement_request import CategoryKey, Request, category_key
 from gridengine.placement.resources import host_available
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.placement.reasons import DROPPED, TEXTS, Exceeded, Reason, ReservedFor, Violation
+from gridengine.placement.reasons import DROPPED, TEXTS, Exceeded, Reason, ReservedFor, UnitsLeft, Violation
 from gridengine.placement.values import Offer
 from gridengine.state.configured.objects import ComplexEntry
 
@@ -115,6 +115,22 @@ SENTENCES = [
     (
         Reason("queue_offers", "all.q@h1", left=Offer(MEMORY, 2.0**30, "q", "c"), asked=ASKED),
         '(-l disk=1) cannot run in queue "all.q@h1" because it offers only qc:mem_free=1.000G',
+    ),
+    (
+        Reason("units", "h1", left=UnitsLeft("gpu", 3, 0, "gpu_mem >= 40G", False, False), asked=ASKED),
+        '(-l disk=1) cannot run at host "h1" because 3 units of gpu are free, none has gpu_mem >= 40G',
+    ),
+    (
+        Reason("units", "h1", left=UnitsLeft("gpu", 4, 1, "gpu_mem >= 40G", True, False)),
+        'cannot run at host "h1" because it has 4 units of gpu, 1 of them has gpu_mem >= 40G',
+    ),
+    (
+        Reason("units", "h1", left=UnitsLeft("gpu", 1, 1, "", False, False)),
+        'cannot run at host "h1" because 1 unit of gpu is free',
+    ),
+    (
+        Reason("units", "h1", left=UnitsLeft("gpu", 4, 4, "", False, True)),
+        'cannot run at host "h1" because 4 units of gpu are free, too few of them near each other',
     ),
     (
         Reason("host_offers", "h1", left=Offer(SLOTS, 2.0, "h", "c")),

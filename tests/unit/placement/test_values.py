@@ -6,7 +6,8 @@ import pytest
 
 from gridengine.config.complexes import value_of
 from gridengine.errors import InvalidValueError
-from gridengine.placement.placement_request import Demand, request_fault
+from gridengine.placement.demand import Demand
+from gridengine.placement.placement_request import request_fault
 from gridengine.placement.values import Value, format_value, reported_value, request_text, requested_amount, stricter, typed_value
 from gridengine.state.configured.objects import ComplexEntry
 

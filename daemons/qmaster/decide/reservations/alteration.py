@@ -39,7 +39,7 @@ _NOUNS = {
     "name": "name", "allowed": "user list", "denied": "user list", "granted": "slots", "hard_errors": "error behaviour",
 }
 """The names of the fields of a reservation in messages."""
-_FOLLOWING = frozenset(("resources", "granted_pe"))
+_FOLLOWING = frozenset(("resources", "granted_pe", "units"))
 """Fields that are never requested: their values follow from other fields."""
 
 
@@ -109,6 +109,8 @@ def _grant_instances(state: State, reservation: AdvanceReservation, changed: Adv
         changed.granted, changed.granted_pe = granting.place()
     if not changed.granted:
         raise RefusedError(NO_SUITABLE_QUEUES)
+    if changed.granted != reservation.granted or changed.hard != reservation.hard:
+        changed.units = granting.units(changed.granted)
     changed.resources = charges(state, as_job(changed))
     _check_use(state, reservation, changed)
 

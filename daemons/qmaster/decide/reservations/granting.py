@@ -123,6 +123,7 @@ def _grant(
         for line in refusal_lines(granting):
             decision.answer.error(line)
         return False
+    reservation.units = granting.units(reservation.granted)
     reservation.resources = charges(state, as_job(reservation))
     decision.events += granting_events(reservation, world.now)
     decision.answer.info(f"Your advance reservation {reservation.id} has been granted")
