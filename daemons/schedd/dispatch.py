@@ -17,9 +17,10 @@ from gridengine.placement.config_snapshot import bookings_of_units
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import ready_tasks, task_limit
 from gridengine.placement.quotas import bookings_of
-from gridengine.placement.unit_bookings import standing_for
+from gridengine.placement.unit_bookings import class_choice
 from gridengine.protocols.orders import StartOrder
-from gridengine.state.jobs import GrantedUnits, Job, Task
+from gridengine.state.bookings import Booking
+from gridengine.state.jobs import Job, Task
 
 
 class Dispatch:
@@ -70,12 +71,12 @@ class Dispatch:
         granted, pe = ([], "") if category.is_blocked else category.place(self.ledger)
         if not granted:
             return None
-        units: list[GrantedUnits] = []
+        order = StartOrder(job.id, task_id, task.attempt + 1 if task else 1, job.version, granted, pe)
+        bookings: list[Booking] = []
         if category.config_snapshot.has_units:
             ledger = self.ledger.within(job.ar) if job.ar else self.ledger
-            units = standing_for(category.config_snapshot, ledger, category.request, granted)
-        order = StartOrder(job.id, task_id, task.attempt + 1 if task else 1, job.version, granted, pe, units)
-        self._book(job, category, order, 1)
+            order.units, bookings = class_choice(category.config_snapshot, ledger, category.request, granted)
+        self._book(job, category, order, bookings, 1)
         return order
 
     def _reserve(self, job: Job, category: AnyCategory, task_id: int) -> bool:
@@ -85,18 +86,16 @@ class Dispatch:
 
     def _release(self, job: Job, category: AnyCategory, given: list[StartOrder]) -> None:
         for order in given:
-            self._book(job, category, order, -1)
+            self._book(job, category, order, [*bookings_of_units(category.config_snapshot, order.units)], -1)
         hosts = {grant.host for order in given for grant in order.granted}
         rows = [row for host in hosts for row in self.view.instance_table.hosts[host].rows]
         self.view.add_candidates(rows)
         self.view.unblock()
 
-    def _book(self, job: Job, category: AnyCategory, order: StartOrder, sign: int) -> None:
+    def _book(self, job: Job, category: AnyCategory, order: StartOrder, of_classes: list[Booking], sign: int) -> None:
         instance_table, ledger = self.view.instance_table, self.ledger
         self.running[job.owner] += sign
-        bookings = bookings_of(category.config_snapshot, category.request, order.granted, order.pe)
-        if order.units:
-            bookings += bookings_of_units(category.config_snapshot, order.units)
+        bookings = bookings_of(category.config_snapshot, category.request, order.granted, order.pe) + of_classes
         if job.ar:
             ledger.within(job.ar).charge(bookings, sign)
             return

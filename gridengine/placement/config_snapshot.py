@@ -266,6 +266,12 @@ def bookings_of_units(config_snapshot: PlacementConfig, granted: Iterable[Grante
     for grant in granted if config_snapshot.has_units else ():
         holder = host_holder(grant.host)
         classes = config_snapshot.capacities[holder].units.get(grant.resource) if not grant.of_cluster else None
-        known = (classes.of_unit.get(unit) for unit in grant.units) if classes is not None else ()
-        if counts := Counter(each.name for each in known if each is not None):
+        if classes is None:
+            continue
+        if len(grant.units) == 1:
+            known = classes.of_unit.get(grant.units[0])
+            counts: dict[str, int] = {known.name: 1} if known is not None else {}
+        else:
+            counts = Counter(classes.of_unit[unit].name for unit in grant.units if unit in classes.of_unit)
+        if counts:
             yield holder, counts

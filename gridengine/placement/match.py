@@ -163,8 +163,8 @@ def free_slots(
             continue
         fitting = slots_in(_free_amount(ledger, request, capacity, holder, name), amount, once)
         if capacity.units and amount and fitting > 0 and name in capacity.units:
-            used = class_use(ledger, request, holder)
-            fitting = min(fitting, capacity.units[name].slots(request.wanted, used, amount, bool(once)))
+            used, enough = class_use(ledger, request, holder), bool(once) or not request.parallel
+            fitting = min(fitting, capacity.units[name].slots(request.wanted, used, amount, enough))
         if fitting < slots:
             slots, limiting = max(0, fitting), name
     return slots, limiting

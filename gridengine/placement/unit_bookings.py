@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gridengine.placement.config_snapshot import PlacementConfig, bookings_of_units
 from gridengine.placement.unit_classes import Left, UnitClasses, units_of
 from gridengine.placement.use import BookedUse, UseWithUnits
-from gridengine.state.bookings import Bookings, Holder, Once, host_holder
+from gridengine.state.bookings import Booking, Bookings, Holder, Once, host_holder
 from gridengine.state.jobs import Grant, GrantedUnits
 from gridengine.state.state import State
 
@@ -53,6 +54,8 @@ def _in_use(state: State, config_snapshot: PlacementConfig, host: str) -> Mappin
 def class_use(ledger: Ledger, request: Request, holder: Holder) -> Left:
     """The amount of each class of a host that is in use, or reserved while the request would run."""
     of, ahead, duration = ledger.of, ledger.reserved_ahead, request.duration
+    if ledger.timeline is None:
+        return partial(of, holder)
     return lambda name: of(holder, name) + ahead(holder, name, duration)
 
 
@@ -63,22 +66,32 @@ def needs(
     and how often."""
     if not config_snapshot.has_units:
         return
-    slots: dict[str, int] = {}
+    master, slots = granted[0].host, dict[str, int]()
     for grant in granted:
-        slots[grant.host] = slots.get(grant.host, 0) + grant.slots
+        host = grant.host
+        slots[host] = slots.get(host, 0) + grant.slots
     for host, number in slots.items():
         for resource, classes in config_snapshot.capacities[host_holder(host)].units.items():
             amount, once = request.consumed.get(resource, _NOTHING)
-            if amount and (once != "JOB" or host == granted[0].host):
+            if amount and (once != "JOB" or host == master):
                 yield host, classes, round(amount), 1 if once else number
 
 
 def standing_for(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant]) -> list[GrantedUnits]:
     """Units that stand for the classes that grants take; others of their class may be free. `ledger`: without these grants."""
-    found = []
+    return class_choice(config_snapshot, ledger, request, granted)[0]
+
+
+def class_choice(
+    config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant]
+) -> tuple[list[GrantedUnits], list[Booking]]:
+    """The same, and the bookings of the classes."""
+    units, bookings = list[GrantedUnits](), list[Booking]()
     for host, classes, amount, times in needs(config_snapshot, request, granted):
-        picks = classes.picks(request.wanted, class_use(ledger, request, host_holder(host)), amount, times)
-        units = [unit for each, number in picks or () for unit in units_of(each, number)]
-        if units:
-            found.append(GrantedUnits(host, classes.resource, units))
-    return found
+        holder = host_holder(host)
+        picks = classes.picks(request.wanted, class_use(ledger, request, holder), amount, times)
+        if picks:
+            names = [unit for each, number in picks for unit in units_of(each, number)]
+            units.append(GrantedUnits(host, classes.resource, names))
+            bookings.append((holder, {each.name: number for each, number in picks}))
+    return units, bookings

@@ -94,8 +94,10 @@ class UnitChooser:
         of_classes: dict[tuple[str, str], list[Pick] | None] = {}
         for host, classes, amount, times in needs(config_snapshot, request, granted):
             used = class_use(ledger, request, host_holder(host))
-            units = next((each.units for each in planned if (each.host, each.resource) == (host, classes.resource)), [])
-            picks = classes.planned_picks(request.wanted, used, units) if len(units) == amount * times else None
+            picks = None
+            for each in planned:
+                if each.resource == classes.resource and each.host == host and len(each.units) == amount * times:
+                    picks = classes.planned_picks(request.wanted, used, each.units)
             of_classes[host, classes.resource] = picks or classes.picks(request.wanted, used, amount, times)
         slots: dict[str, int] = {}
         for grant in granted:
@@ -132,6 +134,9 @@ class UnitChooser:
             free = self._free[host, resource] = free_shares(self._state, host, resource)
         found: list[str] = []
         for unit_class, number in picks:
+            if number == 1 and not found:
+                found += islice((unit for unit in unit_class.units if free.get(unit)), 1)
+                continue
             names = [unit for unit in unit_class.units for _ in range(free.get(unit, 0))]
             found += nearest(names, number, self._state.host_units[host][resource], found) if len(names) > number else names
         return found

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import cycle
 from typing import NamedTuple
 
@@ -47,38 +49,48 @@ class UnitClass(NamedTuple):
     excludes: tuple[str, ...] = ()
 
 
-class Wanted(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
     """The properties that a request demands of its units: `hard` and `soft` demands that name attributes of units, `near`: the
-    resources whose units have to be near each other. Equal for equal requests, by `key`."""
+    resources whose units have to be near each other. Equal demands are one object, so caches compare no texts."""
 
     hard: tuple[Demand, ...] = ()
     soft: tuple[Demand, ...] = ()
     near: frozenset[str] = frozenset()
-    key: tuple[object, ...] = ()
 
     @classmethod
     def of(cls, hard: Iterable[Demand], soft: Iterable[Demand] = (), near: Iterable[str] = ()) -> Wanted:
-        """The same with its key."""
-        hard, soft, near = tuple(hard), tuple(soft), frozenset(near)
-        key = (*((each.name, each.text) for each in hard), None, *((each.name, each.text) for each in soft), near)
-        return cls(hard, soft, near, key)
+        """The object of these demands."""
+        return _wanted(*(tuple((each.entry, each.text) for each in demands) for demands in (hard, soft)), frozenset(near))
 
 
-NOTHING_WANTED = Wanted()
+Pair = tuple[ComplexEntry, str]
+"""A complex and the text of a request for it."""
+
+
+@lru_cache(maxsize=4096)
+def _wanted(hard: tuple[Pair, ...], soft: tuple[Pair, ...], near: frozenset[str]) -> Wanted:
+    return Wanted(tuple(Demand(*each) for each in hard), tuple(Demand(*each) for each in soft), near)
+
+
+NOTHING_WANTED = Wanted.of(())
+_MOST_KNOWN = 1000
+"""Demands of which a host remembers the matching classes."""
 
 
 class UnitClasses:
     """The classes of one resource on a host. `attributes`: complexes of which a unit has a value; `of_unit`: unit -> its class;
-    `has_slices`: some unit excludes others."""
+    `is_plain`: no unit excludes others, and it is unknown which are near each other."""
 
-    __slots__ = ("resource", "classes", "attributes", "of_unit", "has_slices", "_matching")
+    __slots__ = ("resource", "classes", "attributes", "of_unit", "is_plain", "_has_slices", "_matching")
 
     def __init__(self, resource: str, classes: Iterable[UnitClass]) -> None:
         self.resource, self.classes = resource, tuple(classes)
         self.attributes = frozenset(name for each in self.classes for name in each.values)
         self.of_unit = {unit: each for each in self.classes for unit in each.units}
-        self.has_slices = any(each.excludes for each in self.classes)
-        self._matching: dict[object, tuple[UnitClass, ...]] = {}
+        self._has_slices = any(each.excludes for each in self.classes)
+        self.is_plain = not self._has_slices and all(each.place < 0 for each in self.classes)
+        self._matching: dict[Wanted, tuple[UnitClass, ...]] = {}
 
     def within(self, held: Mapping[str, float]) -> UnitClasses:
         """The same classes with the shares of a reservation, by the names of their bookings."""
@@ -86,11 +98,13 @@ class UnitClasses:
 
     def matching(self, wanted: Wanted) -> tuple[UnitClass, ...]:
         """The classes that satisfy the hard demands, the least valuable first, but those that satisfy soft demands before."""
-        found = self._matching.get(wanted.key)
+        found = self._matching.get(wanted)
         if found is None:
+            if len(self._matching) >= _MOST_KNOWN:
+                self._matching.clear()
             suiting = [each for each in self.classes if not self._violations(wanted.hard, each)]
             suiting.sort(key=lambda each: (self._violations(wanted.soft, each), each.worth))
-            found = self._matching[wanted.key] = tuple(suiting)
+            found = self._matching[wanted] = tuple(suiting)
         return found
 
     def _violations(self, demands: Iterable[Demand], unit_class: UnitClass) -> int:
@@ -108,9 +122,9 @@ class UnitClasses:
         found = []
         for each in self.matching(wanted):
             free = each.shares - left(each.name)
-            if free > 0 and not any(left(name) > 0 for name in each.excludes):
+            if free > 0 and not (each.excludes and any(left(name) > 0 for name in each.excludes)):
                 found.append((each, int(free)))
-        return self._one_side(found, wanted, left) if self.has_slices else found
+        return self._one_side(found, wanted, left) if self._has_slices else found
 
     def _one_side(self, found: list[Pick], wanted: Wanted, left: Left) -> list[Pick]:
         of_slices = Counter[str]()
@@ -130,6 +144,12 @@ class UnitClasses:
 
     def slots(self, wanted: Wanted, left: Left, amount: float, once: bool) -> int:
         """Slots for which the free units suffice, of which each takes `amount`, or all together if `once`."""
+        if once and self.is_plain and not wanted.near:
+            for each in self.matching(wanted):
+                amount -= max(0, each.shares - left(each.name))
+                if amount <= 0:
+                    return MAX_SLOTS
+            return 0
         free = self.free(wanted, left)
         if self.resource in wanted.near and amount > 1:
             fitting = sum(int(number // amount) for number in _by_place(free).values())
@@ -140,16 +160,20 @@ class UnitClasses:
     def picks(self, wanted: Wanted, left: Left, amount: int, times: int) -> list[Pick] | None:
         """The number of shares of each class for `times` times `amount`; None if they lack. Each amount is of one place where
         the request demands that, and where it can be."""
+        if self.is_plain and not wanted.near:
+            return _taken(((each, int(each.shares - left(each.name))) for each in self.matching(wanted)), amount * times)
         free = self.free(wanted, left)
-        if len(free) == 1:
-            return [(free[0][0], amount * times)] if free[0][1] >= amount * times else None
         if amount > 1 and any(each.place >= 0 for each, _ in free):
             return _picks_by_place(free, amount, times, self.resource in wanted.near)
         return _taken(free, amount * times)
 
 
-    def planned_picks(self, wanted: Wanted, left: Left, units: Iterable[str]) -> list[Pick] | None:
+    def planned_picks(self, wanted: Wanted, left: Left, units: list[str]) -> list[Pick] | None:
         """The shares of the classes for which these units stand; None if they are not all free for the request."""
+        if self.is_plain and len(units) == 1:
+            planned = self.of_unit.get(units[0])
+            fits = planned is not None and planned in self.matching(wanted) and left(planned.name) < planned.shares
+            return [(planned, 1)] if fits and planned is not None else None
         counts = Counter(self.of_unit[unit].name for unit in units if unit in self.of_unit)
         found = [(each, counts[each.name]) for each, free in self.free(wanted, left) if 0 < counts[each.name] <= free]
         return found if len(found) == len(counts) else None
@@ -167,11 +191,12 @@ def _taken(free: Iterable[Pick], number: int) -> list[Pick] | None:
     """So many shares of the classes that come first; None if there are fewer."""
     found = []
     for each, shares in free:
-        taken = min(shares, number)
-        if taken:
-            found.append((each, taken))
-            number -= taken
-    return None if number else found
+        if shares > 0:
+            found.append((each, min(shares, number)))
+            number -= shares
+            if number <= 0:
+                return found
+    return None
 
 
 def _picks_by_place(free: list[Pick], amount: int, times: int, demanded: bool) -> list[Pick] | None:
@@ -278,4 +303,6 @@ def _places(units: Mapping[str, PlacementProperties]) -> dict[str, int]:
 
 def units_of(unit_class: UnitClass, number: int) -> list[str]:
     """Units of a class that stand for `number` of its shares."""
+    if number == 1:
+        return [unit_class.units[0]]
     return [unit for unit, _ in zip(cycle(unit_class.units), range(number), strict=False)]

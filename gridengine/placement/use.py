@@ -55,12 +55,13 @@ class UseWithUnits(BookedUse):
         self._known: dict[str, Mapping[str, int]] = {}
 
     def of(self, holder: Holder, name: str) -> float:
-        if MARK not in name:
-            return super().of(holder, name)
-        found = self._known.get(holder.name)
-        if found is None:
-            found = self._known[holder.name] = self._units_of(holder.name)
-        return found.get(name, 0)
+        if MARK in name:
+            found = self._known.get(holder.name)
+            if found is None:
+                found = self._known[holder.name] = self._units_of(holder.name)
+            return found.get(name, 0)
+        sums = self._booked.get(holder) or self._quotas.get(holder)
+        return sums.get(name, 0.0) if sums else 0.0
 
 
 class UseWithGrants:
