@@ -13,11 +13,10 @@ from daemons.schedd.categories import Category
 from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.view import View
-from gridengine.placement.config_snapshot import bookings_of_units
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import ready_tasks, task_limit
 from gridengine.placement.quotas import bookings_of
-from gridengine.placement.unit_bookings import class_choice
+from gridengine.placement.unit_bookings import bookings_of_choice, standing_for
 from gridengine.protocols.orders import StartOrder
 from gridengine.state.bookings import Booking
 from gridengine.state.jobs import Job, Task
@@ -31,6 +30,7 @@ class Dispatch:
         self.view, self.ledger, self.now, self.look_ahead = view, ledger, now, look_ahead
         self.starts: list[StartOrder] = []
         self.give_up: list[int] = []
+        self._of_classes: dict[tuple[int, int], list[Booking]] = {}
         self.state = view.state
         self.user_limit = self.state.scheduler.maxujobs
         self.running: Counter[str] = Counter()
@@ -75,7 +75,11 @@ class Dispatch:
         bookings: list[Booking] = []
         if category.config_snapshot.has_units:
             ledger = self.ledger.within(job.ar) if job.ar else self.ledger
-            order.units, bookings = class_choice(category.config_snapshot, ledger, category.request, granted)
+            if ledger.timeline is not None:  # else the qmaster makes the same choice
+                order.units = standing_for(category.config_snapshot, ledger, category.request, granted)
+            bookings = bookings_of_choice(category.config_snapshot, ledger, category.request, granted)
+        if bookings and job.now:
+            self._of_classes[job.id, task_id] = bookings  # which may be released
         self._book(job, category, order, bookings, 1)
         return order
 
@@ -86,7 +90,7 @@ class Dispatch:
 
     def _release(self, job: Job, category: AnyCategory, given: list[StartOrder]) -> None:
         for order in given:
-            self._book(job, category, order, [*bookings_of_units(category.config_snapshot, order.units)], -1)
+            self._book(job, category, order, self._of_classes.get((order.job_id, order.task_id), []), -1)
         hosts = {grant.host for order in given for grant in order.granted}
         rows = [row for host in hosts for row in self.view.instance_table.hosts[host].rows]
         self.view.add_candidates(rows)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gridengine.placement.config_snapshot import PlacementConfig, bookings_of_units
-from gridengine.placement.unit_classes import Left, UnitClasses, units_of
+from gridengine.placement.unit_classes import Left, Pick, UnitClasses, units_of
 from gridengine.placement.use import BookedUse, UseWithUnits
 from gridengine.state.bookings import Booking, Bookings, Holder, Once, host_holder
 from gridengine.state.jobs import Grant, GrantedUnits
@@ -66,8 +66,9 @@ def needs(
     and how often."""
     if not config_snapshot.has_units:
         return
-    master, slots = granted[0].host, dict[str, int]()
-    for grant in granted:
+    master = granted[0].host
+    slots = {master: granted[0].slots}
+    for grant in granted[1:]:
         host = grant.host
         slots[host] = slots.get(host, 0) + grant.slots
     for host, number in slots.items():
@@ -79,19 +80,27 @@ def needs(
 
 def standing_for(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant]) -> list[GrantedUnits]:
     """Units that stand for the classes that grants take; others of their class may be free. `ledger`: without these grants."""
-    return class_choice(config_snapshot, ledger, request, granted)[0]
+    found = []
+    for host, classes, picks in _chosen(config_snapshot, ledger, request, granted):
+        units = [unit for each, number in picks for unit in units_of(each, number)]
+        found.append(GrantedUnits(host, classes.resource, units))
+    return found
 
 
-def class_choice(
+def bookings_of_choice(
     config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant]
-) -> tuple[list[GrantedUnits], list[Booking]]:
-    """The same, and the bookings of the classes."""
-    units, bookings = list[GrantedUnits](), list[Booking]()
+) -> list[Booking]:
+    """The bookings of the same classes."""
+    found = _chosen(config_snapshot, ledger, request, granted)
+    return [(host_holder(host), {each.name: number for each, number in picks}) for host, _, picks in found]
+
+
+def _chosen(
+    config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant]
+) -> list[tuple[str, UnitClasses, list[Pick]]]:
+    found = []
     for host, classes, amount, times in needs(config_snapshot, request, granted):
-        holder = host_holder(host)
-        picks = classes.picks(request.wanted, class_use(ledger, request, holder), amount, times)
+        picks = classes.picks(request.wanted, class_use(ledger, request, host_holder(host)), amount, times)
         if picks:
-            names = [unit for each, number in picks for unit in units_of(each, number)]
-            units.append(GrantedUnits(host, classes.resource, names))
-            bookings.append((holder, {each.name: number for each, number in picks}))
-    return units, bookings
+            found.append((host, classes, picks))
+    return found

@@ -161,7 +161,16 @@ class UnitClasses:
         """The number of shares of each class for `times` times `amount`; None if they lack. Each amount is of one place where
         the request demands that, and where it can be."""
         if self.is_plain and not wanted.near:
-            return _taken(((each, int(each.shares - left(each.name))) for each in self.matching(wanted)), amount * times)
+            number = amount * times
+            found: list[Pick] = []
+            for each in self.matching(wanted):
+                shares = int(each.shares - left(each.name))
+                if shares >= number:
+                    return [*found, (each, number)]
+                if shares > 0:
+                    found.append((each, shares))
+                    number -= shares
+            return None
         free = self.free(wanted, left)
         if amount > 1 and any(each.place >= 0 for each, _ in free):
             return _picks_by_place(free, amount, times, self.resource in wanted.near)
