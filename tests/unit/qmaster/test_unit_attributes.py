@@ -154,3 +154,45 @@ def test_an_attribute_of_units_that_no_host_has_is_unknown(tmp_path: Path) -> No
     assert start(cell, "gpu=1", "gpu_type=h100", hard_queues=["*@h2"]) == []
     assert start(cell, "gpu_type=h100") == [], "a job without gpu gets none"
     assert cell.placed(max(cell.state.jobs)), "and runs on a host that has such a unit"
+
+
+@pytest.mark.parametrize(
+    ("listed", "fault"),
+    [
+        ("gpu/0(gpu_mem=much)", "gpu/0: gpu_mem is of the type MEMORY"),
+        ("slots/0()", '"slots" is of the type INT'),
+        ("gpu/0(gpu=1)", "gpu/0: gpu is consumable"),
+        ("gpu/0(unheard_of=1)", '"unheard_of" does not exist'),
+        ("gpu/0() gpu/1(parent=0) gpu/2(parent=1)", '"1" is a slice itself'),
+    ],
+)
+def test_properties_that_a_unit_cannot_have_are_refused(tmp_path: Path, listed: str, fault: str) -> None:
+    cell = make(tmp_path, MIXED)
+    assert any(fault in line for line in set_units(cell, listed)), set_units(cell, listed)
+    assert cell.state.kind("host_units")["h1"]["units"] == MIXED
+
+
+def test_units_of_a_host_that_does_not_exist_are_refused(tmp_path: Path) -> None:
+    cell = make(tmp_path, MIXED, hosts=2)
+    assert "reserved" in str(set_units(cell, MIXED, "global"))
+    assert not set_units(cell, MIXED, "h2")
+    assert cell.configure("cluster_queue", "all.q", hostlist="h1").status == 0
+    assert cell.configure("host_group", "@allhosts", hostlist="h1").status == 0
+    assert cell.admin("config_delete", kind="exec_host", name="h2").status == 0
+    assert not cell.state.has("host_units", "h2"), "the units went with their host"
+    assert any('"h2" does not exist' in line for line in set_units(cell, MIXED, "h2"))
+
+
+def test_a_unit_in_use_cannot_become_the_slice_of_another_in_use(tmp_path: Path) -> None:
+    cell = make(tmp_path, "gpu/0() gpu/1()", "gpu=2(0 1)")
+    assert start(cell, "gpu=2") == ["0", "1"]
+    assert any("gpu/0 is in use together" in line for line in set_units(cell, "gpu/0() gpu/1(parent=0)"))
+    assert not invariants(cell.state)
+
+
+def test_a_complex_of_units_cannot_become_consumable(tmp_path: Path) -> None:
+    cell = make(tmp_path, MIXED)
+    rows = cell.state.kind("complex") | {"gpu_mem": cell.state.kind("complex")["gpu_mem"] | {"consumable": "YES"}}
+    lines = [(name, text, 1) for row in rows.values() for name, text in row.items()]
+    answer = cell.admin("config_modify", kind="complex", name="", attributes=lines)
+    assert answer.status and "gpu_mem is consumable" in answer.answers[0][1], answer.answers

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from daemons.qmaster.decide.configuration.proposal import Attributes, Proposal
+from daemons.qmaster.decide.configuration.unit_settings import full_units
 from gridengine.config.complexes import STRING_TYPES, value_of
 from gridengine.errors import ConfigError, InvalidValueError
 from gridengine.syntax.host_rule import HostRule
@@ -67,6 +68,11 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
             changed[attribute] = full_text(table, kind, attribute, text)
         except InvalidValueError as fault:
             raise ConfigError(kind, name, attribute, str(fault)) from None
+    if kind == "host_units":
+        try:
+            changed["units"] = full_units(proposal, attributes["units"])
+        except InvalidValueError as fault:
+            raise ConfigError(kind, name, "units", str(fault)) from None
     if kind == "exec_host":
         variables = split_names(attributes["report_variables"])
         changed["report_variables"] = join_names((_known(table, item).name for item in variables), ",")

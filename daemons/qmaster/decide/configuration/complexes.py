@@ -45,6 +45,8 @@ def complex_refusals(proposal: Proposal) -> Iterator[str]:
         check_change(old, new)
         retyped = {name for name in old.keys() & new.keys() if old[name].type != new[name].type}
         _check_values(proposal, retyped)
+        for name, attributes in proposal.kind("host_units").items():
+            with_full_names(proposal, "host_units", name, attributes)
     except ConfigError as error:
         yield str(error)
     for name in old:

@@ -41,7 +41,10 @@ class Proposal:
         self.set(kind, name, KINDS[kind].from_attributes(attributes, name=name))
 
     def remove(self, kind: str, name: str) -> None:
+        """Remove an object; an exec host with the properties of its units, which are nothing without the host."""
         self._change(kind, name, None)
+        if kind == "exec_host" and self.has("host_units", name):
+            self._change("host_units", name, None)
 
     def _change(self, kind: str, name: str, attributes: Attributes | None) -> None:
         self.changed[kind, name] = self._changed_of.setdefault(kind, {})[name] = attributes

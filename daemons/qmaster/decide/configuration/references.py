@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from daemons.qmaster.decide.configuration.complexes import complex_refusals
 from daemons.qmaster.decide.configuration.proposal import Proposal, Reference
+from daemons.qmaster.decide.configuration.unit_settings import unit_refusals
 from daemons.qmaster.decide.reservations.guards import reservation_refusals
 from daemons.qmaster.decision import World
 from gridengine.config import KINDS
@@ -36,6 +37,8 @@ def refusals(proposal: Proposal, world: World) -> Iterator[str]:
         yield from _missing_references(proposal, kind, name, world)
         if kind == "host_group":
             yield from _cycle(proposal, name)
+        if kind == "host_units":
+            yield from unit_refusals(proposal, name)
         if kind == "configuration":
             yield from _verifier(proposal, name, world)
         if (other := _ONE_NAMESPACE.get(kind)) and proposal.has(other, name) and not proposal.state.has(kind, name):

@@ -60,7 +60,7 @@ def _concerned(
     of_kind: dict[str, set[str]] = {}
     for kind, name in changed:
         of_kind.setdefault(kind, set()).add(name)
-    hosts, calendars = of_kind.get("exec_host", set()), of_kind.get("calendar", set())
+    hosts, calendars = of_kind.get("exec_host", set()) | of_kind.get("host_units", set()), of_kind.get("calendar", set())
     if GLOBAL in hosts or not of_kind.keys().isdisjoint(("userset", "complex")):
         return live
     index = state.reserved
