@@ -101,8 +101,8 @@ class Category:
         config_snapshot, decided = self.config_snapshot, self.instance_table.decided
         is_timed = config_snapshot.scheduler.max_reservation > 0 or bool(config_snapshot.state.reservations)
         open_demands = [each for each in self.request.hard if each.entry.is_consumable or each.name not in decided]
-        near = self.request.wanted.near
-        return (self.request.duration if is_timed else 0.0, near, *((demand.name, demand.text) for demand in open_demands))
+        near = sorted(self.request.unit_demands.near)
+        return (self.request.duration if is_timed else 0.0, *near, *((demand.name, demand.text) for demand in open_demands))
 
     def _suiting_kinds(self) -> CandidateHeapKey:
         """Examine each queue once, and each kind of hosts in it."""

@@ -50,5 +50,5 @@ _READ_FROM_OFFER = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "="}
 
 
 def demand_text(demand: Demand) -> str:
-    """What an offered value has to be: `gpu_mem >= 40G` for the request gpu_mem=40G."""
+    """The condition on an offered value: `gpu_mem >= 40G` for the request gpu_mem=40G."""
     return f"{demand.name} {_READ_FROM_OFFER.get(demand.entry.relop, demand.entry.relop)} {demand.text}"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 
+from gridengine.placement.booked_use import booked_use
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.unit_bookings import booked_use
 from gridengine.placement.use import BookedUse, Use, UseWithGrants, UseWithReservations
 from gridengine.placement.values import WHOLE_TYPES, Value, reported_value, whole
 from gridengine.state.bookings import Booking, Bookings

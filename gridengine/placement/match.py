@@ -17,7 +17,7 @@ from gridengine.placement.placement_request import NOTHING, ONE_A_SLOT, Request
 from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason, ReservedFor, UnitsLeft
 from gridengine.placement.unit_bookings import class_use
-from gridengine.placement.unit_classes import NOTHING_WANTED, Left, UnitClasses, Wanted
+from gridengine.placement.unit_classes import NO_DEMANDS, Left, UnitClasses, UnitDemands
 from gridengine.placement.values import ROUNDING, Offer, slots_in
 from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, Kind, holders_at
 from gridengine.state.queues import InstanceConfig, QueueInstance
@@ -130,12 +130,12 @@ def _units_refusal(request: Request, capacity: Capacity, host: str) -> Reason | 
     """Refusal by the properties of a host's named units: too few satisfy the request, even if all are free."""
     for resource, classes in capacity.units.items():
         amount, once = request.consumed.get(resource, NOTHING)
-        if amount and (once != "JOB" or not request.parallel) and not classes.slots(request.wanted, _no_use, amount, True):
+        if amount and (once != "JOB" or not request.parallel) and not classes.slots(request.unit_demands, _no_use, amount, True):
             return units_reason(request, host, classes, _no_use, amount, configured=True)
-    for demand in request.wanted.hard:
+    for demand in request.unit_demands.hard:
         having = [classes for classes in capacity.units.values() if demand.name in classes.attributes]
         asked = any(classes.resource in request.consumed for classes in having)
-        if having and not asked and not any(classes.free(Wanted.of([demand]), _no_use) for classes in having):
+        if having and not asked and not any(classes.free(UnitDemands.of([demand]), _no_use) for classes in having):
             return units_reason(request, host, having[0], _no_use, 1, configured=True)
     return None
 
@@ -164,7 +164,7 @@ def free_slots(
         fitting = slots_in(_free_amount(ledger, request, capacity, holder, name), amount, once)
         if capacity.units and amount and fitting > 0 and name in capacity.units:
             used, enough = class_use(ledger, request, holder), bool(once) or not request.parallel
-            fitting = min(fitting, capacity.units[name].slots(request.wanted, used, amount, enough))
+            fitting = min(fitting, capacity.units[name].slots(request.unit_demands, used, amount, enough))
         if fitting < slots:
             slots, limiting = max(0, fitting), name
     return slots, limiting
@@ -276,9 +276,9 @@ def _host_suits(config_snapshot: PlacementConfig, ledger: Ledger, demand: Demand
     fixed = capacity.fixed.get(demand.name)
     load = ledger.load(holder.name, demand.entry)
     if fixed is None and load is None and capacity.units and capacity.has_unit_attribute(demand.name):
-        wanted = Wanted.of([demand])
+        demands = UnitDemands.of([demand])
         having = (classes for classes in capacity.units.values() if demand.name in classes.attributes)
-        return any(classes.matching(wanted) for classes in having)
+        return any(classes.matching(demands) for classes in having)
     if fixed is not None and (load is None or demand.entry.relop in ("==", "!=")):
         return demand.accepts(fixed)
     if load is None:
@@ -309,12 +309,12 @@ def units_reason(
     request: Request, host: str, classes: UnitClasses, used: Left, amount: float, configured: bool = False
 ) -> Reason:
     """The reason why the named units of a host do not suffice. `configured`: all of them do not, in use or not."""
-    everything = sum(number for _, number in classes.free(NOTHING_WANTED, used))
-    matching = Wanted.of(request.wanted.hard)
+    everything = sum(number for _, number in classes.free(NO_DEMANDS, used))
+    matching = UnitDemands.of(request.unit_demands.hard)
     fitting = sum(number for _, number in classes.free(matching, used))
-    wanted = [demand_text(each) for each in request.wanted.hard if each.name in classes.attributes]
-    is_near = classes.resource in request.wanted.near and fitting >= amount
-    left = UnitsLeft(classes.resource, everything, fitting, " and ".join(wanted), configured, is_near)
+    demands = [demand_text(each) for each in request.unit_demands.hard if each.name in classes.attributes]
+    is_near = classes.resource in request.unit_demands.near and fitting >= amount
+    left = UnitsLeft(classes.resource, everything, fitting, " and ".join(demands), configured, is_near)
     return Reason("units", host, "h", classes.resource, left, request.text)
 
 

@@ -15,7 +15,7 @@ from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.demand import Demand
 from gridengine.placement.parallel import SlotRanges, matching_pes
 from gridengine.placement.timeline import run_time
-from gridengine.placement.unit_classes import NEAR, NOTHING_WANTED, Wanted
+from gridengine.placement.unit_classes import NEAR, NO_DEMANDS, UnitDemands
 from gridengine.state.bookings import Once
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Job
@@ -62,7 +62,7 @@ class Request:
     """Names of requested EXCL attributes."""
     charged: dict[str, tuple[float, Once]]
     """`consumed` and `exclusive` together."""
-    wanted: Wanted
+    unit_demands: UnitDemands
     """What it demands of the named units that it gets."""
     hard_queues: QueueExpressions | None
     soft_queues: tuple[QueueExpressions, ...]
@@ -94,9 +94,9 @@ class Request:
         consumed = _consumed(config_snapshot, demands, names, exclusive)
         known = ((config_snapshot.entry(name), text) for name, text in job.soft.items())
         soft = [Demand(entry, text) for entry, text in known if entry is not None]
-        wanted = NOTHING_WANTED
+        unit_demands = NO_DEMANDS
         if config_snapshot.has_units:
-            wanted, demands, soft = _wanted(config_snapshot, demands, soft)
+            unit_demands, demands, soft = _unit_demands(config_snapshot, demands, soft)
         return cls(
             user=job.owner,
             group=job.group,
@@ -112,7 +112,7 @@ class Request:
             consumed=consumed,
             exclusive=exclusive,
             charged={**consumed, **dict.fromkeys(exclusive, ONE_A_SLOT)},
-            wanted=wanted,
+            unit_demands=unit_demands,
             hard_queues=_queues(job.hard_queues),
             soft_queues=tuple(QueueExpressions.parse(text) for text in job.soft_queues),
             master_queues=_queues(job.master_queues),
@@ -152,9 +152,9 @@ def _consumed(
     return found
 
 
-def _wanted(
+def _unit_demands(
     config_snapshot: PlacementConfig, hard: list[Demand], soft: list[Demand]
-) -> tuple[Wanted, list[Demand], list[Demand]]:
+) -> tuple[UnitDemands, list[Demand], list[Demand]]:
     """The demands on units; and the demands without those for units near each other, which concern nothing else."""
     entries, of_units = config_snapshot.entries, config_snapshot.unit_attributes
 
@@ -165,7 +165,7 @@ def _wanted(
     near = [demand.name.removesuffix(NEAR) for demand in hard if is_near(demand) and demand.amount]
     asked, liked = ([demand for demand in demands if not is_near(demand)] for demands in (hard, soft))
     of_asked, of_liked = ([demand for demand in demands if demand.name in of_units] for demands in (asked, liked))
-    return Wanted.of(of_asked, of_liked, near), asked, liked
+    return UnitDemands.of(of_asked, of_liked, near), asked, liked
 
 
 def _queues(texts: tuple[str, ...]) -> QueueExpressions | None:

@@ -127,22 +127,22 @@ class ReservedFor(NamedTuple):
 
 
 class UnitsLeft(NamedTuple):
-    """Named units of a `resource` that do not suffice: `free` ones, `fitting` of them that have the `wanted` properties.
-    `configured`: all units of the host instead of the free ones; `apart`: enough fit, but too few of them near each other."""
+    """Named units of a `resource` that do not suffice: `free` units, `fitting` of them that have the `demands` properties.
+    `configured`: all units of the host instead of the free units; `apart`: enough fit, but too few of them near each other."""
 
     resource: str
     free: int
     fitting: int
-    wanted: str
+    demands: str
     configured: bool
     apart: bool
 
     def __str__(self) -> str:
         units = f"{self.free or 'no'} unit{'' if self.free == 1 else 's'} of {self.resource}"
         have = f"it has {units}" if self.configured else f"{units} {'is' if self.free == 1 else 'are'} free"
-        if self.wanted and self.free:
+        if self.demands and self.free:
             which = "none has" if not self.fitting else f"{self.fitting} of them {'has' if self.fitting == 1 else 'have'}"
-            have += f", {which} {self.wanted}"
+            have += f", {which} {self.demands}"
         return f"{have}, too few of them near each other" if self.apart else have
 
 

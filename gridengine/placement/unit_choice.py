@@ -97,8 +97,8 @@ class UnitChooser:
             picks = None
             for each in planned:
                 if each.resource == classes.resource and each.host == host and len(each.units) == amount * times:
-                    picks = classes.planned_picks(request.wanted, used, each.units)
-            of_classes[host, classes.resource] = picks or classes.picks(request.wanted, used, amount, times)
+                    picks = classes.planned_picks(request.unit_demands, used, each.units)
+            of_classes[host, classes.resource] = picks or classes.picks(request.unit_demands, used, amount, times)
         slots: dict[str, int] = {}
         for grant in granted:
             host = grant.host
@@ -122,9 +122,9 @@ class UnitChooser:
                 if once == "JOB":
                     break
         for given in found:
-            free_here = self._free.get((given.host, given.resource))
-            for unit in given.units if free_here else ():
-                free_here[unit] -= 1
+            if (given.host, given.resource) in of_classes:
+                for unit in given.units:
+                    self._free[given.host, given.resource][unit] -= 1
         return found
 
     def _of_classes(self, host: str, resource: str, picks: Iterable[Pick]) -> list[str]:
@@ -165,8 +165,8 @@ class UnitChooser:
 
 
 def nearest(free: list[str], number: int, units: Mapping[str, UnitProperties], beside: Iterable[str] = ()) -> list[str]:
-    """So many of the free units, and the closest to each other and to the units `beside`; of equal ones the first. Linked units
-    are closer than those of one NUMA node."""
+    """So many of the free units, and the closest to each other and to the units `beside`; of equal choices the first. Linked
+    units are closer than units of one NUMA node."""
 
     def closeness(one: str, other: str) -> int:
         first, second = units.get(one, _UNKNOWN), units.get(other, _UNKNOWN)
@@ -178,12 +178,12 @@ def nearest(free: list[str], number: int, units: Mapping[str, UnitProperties], b
         return free[:number]
     best: tuple[int, list[str]] = (-1, [])
     for first in range(len(free) if number > 1 and len(free) <= _FEW else 1):
-        rest, found, total = list(free), list(beside), 0
+        rest, chosen, total = list(free), list(beside), 0
         for position in range(number):
-            sums = [sum(closeness(unit, other) for other in found) for unit in rest]
+            sums = [sum(closeness(unit, other) for other in chosen) for unit in rest]
             index = first if not position and not beside else sums.index(max(sums))
             total += sums[index]
-            found.append(rest.pop(index))
+            chosen.append(rest.pop(index))
         if total > best[0]:
-            best = total, found[len(found) - number :]
+            best = total, chosen[len(chosen) - number :]
     return best[1]

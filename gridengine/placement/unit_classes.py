@@ -50,7 +50,7 @@ class UnitClass(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class UnitDemands:
     """The properties that a request demands of its units: `hard` and `soft` demands that name attributes of units, `near`: the
     resources whose units have to be near each other. Equal demands are one object, so caches compare no texts."""
 
@@ -59,9 +59,9 @@ class Wanted:
     near: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, hard: Iterable[Demand], soft: Iterable[Demand] = (), near: Iterable[str] = ()) -> Wanted:
+    def of(cls, hard: Iterable[Demand], soft: Iterable[Demand] = (), near: Iterable[str] = ()) -> UnitDemands:
         """The object of these demands."""
-        return _wanted(*(tuple((each.entry, each.text) for each in demands) for demands in (hard, soft)), frozenset(near))
+        return _unit_demands(*(tuple((each.entry, each.text) for each in demands) for demands in (hard, soft)), frozenset(near))
 
 
 Pair = tuple[ComplexEntry, str]
@@ -69,18 +69,18 @@ Pair = tuple[ComplexEntry, str]
 
 
 @lru_cache(maxsize=4096)
-def _wanted(hard: tuple[Pair, ...], soft: tuple[Pair, ...], near: frozenset[str]) -> Wanted:
-    return Wanted(tuple(Demand(*each) for each in hard), tuple(Demand(*each) for each in soft), near)
+def _unit_demands(hard: tuple[Pair, ...], soft: tuple[Pair, ...], near: frozenset[str]) -> UnitDemands:
+    return UnitDemands(tuple(Demand(*each) for each in hard), tuple(Demand(*each) for each in soft), near)
 
 
-NOTHING_WANTED = Wanted.of(())
+NO_DEMANDS = UnitDemands.of(())
 _MOST_KNOWN = 1000
 """Demands of which a host remembers the matching classes."""
 
 
 class UnitClasses:
     """The classes of one resource on a host. `attributes`: complexes of which a unit has a value; `of_unit`: unit -> its class;
-    `is_plain`: no unit excludes others, and it is unknown which are near each other."""
+    `is_plain`: no unit excludes another unit, and the host is not divided into places."""
 
     __slots__ = ("resource", "classes", "attributes", "of_unit", "is_plain", "_has_slices", "_matching")
 
@@ -90,21 +90,21 @@ class UnitClasses:
         self.of_unit = {unit: each for each in self.classes for unit in each.units}
         self._has_slices = any(each.excludes for each in self.classes)
         self.is_plain = not self._has_slices and all(each.place < 0 for each in self.classes)
-        self._matching: dict[Wanted, tuple[UnitClass, ...]] = {}
+        self._matching: dict[UnitDemands, tuple[UnitClass, ...]] = {}
 
     def within(self, held: Mapping[str, float]) -> UnitClasses:
         """The same classes with the shares of a reservation, by the names of their bookings."""
         return UnitClasses(self.resource, (each._replace(shares=int(held.get(each.name, 0))) for each in self.classes))
 
-    def matching(self, wanted: Wanted) -> tuple[UnitClass, ...]:
-        """The classes that satisfy the hard demands, the least valuable first, but those that satisfy soft demands before."""
-        found = self._matching.get(wanted)
+    def matching(self, demands: UnitDemands) -> tuple[UnitClass, ...]:
+        """The classes that satisfy the hard demands: first those classes that satisfy soft demands, then the least valuable."""
+        found = self._matching.get(demands)
         if found is None:
             if len(self._matching) >= _MOST_KNOWN:
                 self._matching.clear()
-            suiting = [each for each in self.classes if not self._violations(wanted.hard, each)]
-            suiting.sort(key=lambda each: (self._violations(wanted.soft, each), each.worth))
-            found = self._matching[wanted] = tuple(suiting)
+            suiting = [each for each in self.classes if not self._violations(demands.hard, each)]
+            suiting.sort(key=lambda each: (self._violations(demands.soft, each), each.worth))
+            found = self._matching[demands] = tuple(suiting)
         return found
 
     def _violations(self, demands: Iterable[Demand], unit_class: UnitClass) -> int:
@@ -116,17 +116,17 @@ class UnitClasses:
             if demand.name in self.attributes
         )
 
-    def free(self, wanted: Wanted, left: Left) -> list[Pick]:
+    def free(self, demands: UnitDemands, left: Left) -> list[Pick]:
         """The free shares of each matching class that has any, in the order of choice. Of a unit and its slices only one side is
         counted: that with more free shares."""
         found = []
-        for each in self.matching(wanted):
+        for each in self.matching(demands):
             free = each.shares - left(each.name)
             if free > 0 and not (each.excludes and any(left(name) > 0 for name in each.excludes)):
                 found.append((each, int(free)))
-        return self._one_side(found, wanted, left) if self._has_slices else found
+        return self._one_side(found, demands, left) if self._has_slices else found
 
-    def _one_side(self, found: list[Pick], wanted: Wanted, left: Left) -> list[Pick]:
+    def _one_side(self, found: list[Pick], demands: UnitDemands, left: Left) -> list[Pick]:
         of_slices = Counter[str]()
         for each, free in found:
             if each.whole:
@@ -139,31 +139,31 @@ class UnitClasses:
         ]
         # a unit that is in slices already comes first: others stay whole
         begun = {each.whole for each in self.classes if each.whole and left(each.name) > 0}
-        kept.sort(key=lambda pick: (self._violations(wanted.soft, pick[0]), pick[0].worth, pick[0].whole not in begun))
+        kept.sort(key=lambda pick: (self._violations(demands.soft, pick[0]), pick[0].worth, pick[0].whole not in begun))
         return kept
 
-    def slots(self, wanted: Wanted, left: Left, amount: float, once: bool) -> int:
+    def slots(self, demands: UnitDemands, left: Left, amount: float, once: bool) -> int:
         """Slots for which the free units suffice, of which each takes `amount`, or all together if `once`."""
-        if once and self.is_plain and not wanted.near:
-            for each in self.matching(wanted):
+        if once and self.is_plain and not demands.near:
+            for each in self.matching(demands):
                 amount -= max(0, each.shares - left(each.name))
                 if amount <= 0:
                     return MAX_SLOTS
             return 0
-        free = self.free(wanted, left)
-        if self.resource in wanted.near and amount > 1:
+        free = self.free(demands, left)
+        if self.resource in demands.near and amount > 1:
             fitting = sum(int(number // amount) for number in _by_place(free).values())
         else:
             fitting = int(sum(number for _, number in free) // amount)
         return fitting if not once else MAX_SLOTS if fitting >= 1 else 0
 
-    def picks(self, wanted: Wanted, left: Left, amount: int, times: int) -> list[Pick] | None:
+    def picks(self, demands: UnitDemands, left: Left, amount: int, times: int) -> list[Pick] | None:
         """The number of shares of each class for `times` times `amount`; None if they lack. Each amount is of one place where
-        the request demands that, and where it can be."""
-        if self.is_plain and not wanted.near:
+        the request demands a place, and else where possible."""
+        if self.is_plain and not demands.near:
             number = amount * times
             found: list[Pick] = []
-            for each in self.matching(wanted):
+            for each in self.matching(demands):
                 shares = int(each.shares - left(each.name))
                 if shares >= number:
                     return [*found, (each, number)]
@@ -171,20 +171,20 @@ class UnitClasses:
                     found.append((each, shares))
                     number -= shares
             return None
-        free = self.free(wanted, left)
+        free = self.free(demands, left)
         if amount > 1 and any(each.place >= 0 for each, _ in free):
-            return _picks_by_place(free, amount, times, self.resource in wanted.near)
+            return _picks_by_place(free, amount, times, self.resource in demands.near)
         return _taken(free, amount * times)
 
 
-    def planned_picks(self, wanted: Wanted, left: Left, units: list[str]) -> list[Pick] | None:
+    def planned_picks(self, demands: UnitDemands, left: Left, units: list[str]) -> list[Pick] | None:
         """The shares of the classes for which these units stand; None if they are not all free for the request."""
         if self.is_plain and len(units) == 1:
             planned = self.of_unit.get(units[0])
-            fits = planned is not None and planned in self.matching(wanted) and left(planned.name) < planned.shares
+            fits = planned is not None and planned in self.matching(demands) and left(planned.name) < planned.shares
             return [(planned, 1)] if fits and planned is not None else None
         counts = Counter(self.of_unit[unit].name for unit in units if unit in self.of_unit)
-        found = [(each, counts[each.name]) for each, free in self.free(wanted, left) if 0 < counts[each.name] <= free]
+        found = [(each, counts[each.name]) for each, free in self.free(demands, left) if 0 < counts[each.name] <= free]
         return found if len(found) == len(counts) else None
 
 
@@ -275,8 +275,7 @@ def _typed(properties: PlacementProperties, entry: Callable[[str], ComplexEntry 
 
 
 def _worth(values: list[dict[str, Value]], relops: Mapping[str, str]) -> list[int]:
-    """The number of smaller values that others here have, over all attributes of which a greater value satisfies more requests,
-    or the other way round."""
+    """The number of values here that satisfy fewer requests, over all attributes with an order."""
     found = [0] * len(values)
     for name, relop in relops.items():
         if relop not in RELATIONS or relop in ("==", "!="):
@@ -290,7 +289,7 @@ def _worth(values: list[dict[str, Value]], relops: Mapping[str, str]) -> list[in
 
 
 def _places(units: Mapping[str, PlacementProperties]) -> dict[str, int]:
-    """Unit -> number of its group: units of one NUMA node, or linked, directly or through others, are near each other. A unit of
+    """Unit -> number of its group: units of one NUMA node, or linked, also indirectly, are near each other. A unit of
     which neither is known is near none."""
     group: dict[str, str] = {}
 

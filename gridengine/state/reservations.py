@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 
 else:
     _RESOLVED = (
-        *("start_time", "end_time", "hard", "immediate", "allowed", "denied", "granted", "granted_pe", "resources", "units"),
+        "start_time", "end_time", "hard", "immediate", "allowed", "denied", "granted", "granted_pe", "resources", "units",
     )
     ReservationChanges = field_changes("ReservationChanges", AdvanceReservation, (*RESERVATION_FIELDS, *_RESOLVED))
 

@@ -40,12 +40,13 @@ class UnitProperties(NamedTuple):
     links: tuple[str, ...] = ()
 
     def for_placement(self) -> PlacementProperties:
-        """The properties by which placement tells units apart; hashable."""
+        """The properties that matter to placement, hashable."""
         return PlacementProperties(tuple(self.values.items()), self.numa_node, self.parent, self.links)
 
 
 class PlacementProperties(NamedTuple):
-    """Properties of a unit as in `UnitProperties`; `values` as pairs."""
+    """Properties by which placement tells units apart. `values`: pairs of complex and text; `numa_node`, `parent`, `links`: as in
+    `UnitProperties`."""
 
     values: tuple[tuple[str, str], ...] = ()
     numa_node: int = -1
@@ -154,7 +155,7 @@ def _format(resource: str, unit: str, properties: UnitProperties) -> str:
 
 
 def excluded_units(units: Mapping[str, UnitProperties], used: Container[str]) -> set[str]:
-    """The units that must not be used while `used` ones are: wholes of slices, and slices of wholes."""
+    """The units that must not be used while the `used` units are: wholes of slices, and slices of wholes."""
     pairs = [(unit, each.parent) for unit, each in units.items() if each.parent]
     return {whole for unit, whole in pairs if unit in used} | {unit for unit, whole in pairs if whole in used}
 
