@@ -18,6 +18,7 @@ from daemons.execd.cgroups import HostCgroups
 from gridengine.protocols.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Confinement
+from gridengine.syntax.unit_list import processor_numbers
 from gridengine.values.task_key import TaskKey
 from gridengine.values.topology import BindingRequest, Core, Topology, choose
 
@@ -114,10 +115,17 @@ class ResourceAssigner:
         slots = sum(grant.slots for grant in start.granted if grant.host == host)
         cores = _of_attempt(self._assigned, start.key)
         if cores is None:
-            cores = choose(request, self.topology, self.cores_in_use | self._forbidden_cores, slots)
+            used = self.cores_in_use | self._forbidden_cores
+            cores = choose(request, self.topology, used | self._far_cores(start), slots)
+            cores = cores or choose(request, self.topology, used, slots)
         self._assigned[start.key] = cores
         processors = tuple(self.topology.processors(cores))
         return AssignedResources(request.kind, cores, processors, self.topology.text(cores) if cores else "")
+
+    def _far_cores(self, start: Start) -> set[Core]:
+        """The cores that are not near the named units of a task."""
+        near, topology = processor_numbers(start.near_processors), self.topology
+        return {core for core in topology.cores if near and not near.issuperset(topology.processors([core]))}
 
     def _devices(self, start: Start) -> tuple[int, ...]:
         """The free GPUs with the lowest numbers: the qmaster has booked no more than there are."""

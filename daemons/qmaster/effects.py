@@ -131,6 +131,7 @@ def make_start(state: State, job: Job, task: Task, payload: Payload, instance: s
         per_job_limits=[name for name in LIMITS if state.per_job(name)],
         gpus=_gpus(state, task, host_of(instance)),
         units=units_on(task.units, host_of(instance)),
+        near_processors=_near_processors(state, task, host_of(instance)),
     )
 
 
@@ -154,6 +155,16 @@ def _gpus(state: State, task: Task, host: str) -> int:
         return 0
     holder = host_holder(host)
     return round(sum(amounts.get(GPUS, 0.0) for booking_holder, amounts in state.bookings_of(task) if booking_holder == holder))
+
+
+def _near_processors(state: State, task: Task, host: str) -> str:
+    """The processors near the named units of a task on a host, as far as they are known."""
+    if not task.units or not state.has("host_units", host):
+        return ""
+    listed = state.host_units[host]
+    units = [(resource, unit) for resource, names in units_on(task.units, host).items() for unit in names]
+    known = (listed[resource][unit].cores for resource, unit in units if unit in listed.get(resource, {}))
+    return ",".join(dict.fromkeys(cores for cores in known if cores))
 
 
 def _time_limit(state: State, job: Job, task: Task) -> float:

@@ -69,6 +69,8 @@ class Start(Struct, tag="start", omit_defaults=True):
     gpus: int = 0
     #: resource -> named units of the task on the host (adr/0320)
     units: dict[str, list[str]] = field(default_factory=dict)
+    #: processors near these units, as `0-15,32-47`, "" if unknown: -binding prefers their cores (adr/0340)
+    near_processors: str = ""
 
 
 class Signal(Struct, tag="signal", omit_defaults=True):

@@ -6,7 +6,8 @@ listings of free units. Source: adr/0320; the descendants of Grid Engine have th
 Grammar:
     map   = amount [ "(" unit {blank unit} ")" ]        without a list the units are 0 to amount-1
     unit  = (name | number "-" number) [":" shares]     `0:2`: two requests may have the unit 0
-The amount is the sum of all shares. A name has letters, digits and any of `._/+@-`, and begins with none of `.-/`.
+The amount is the sum of all shares; a unit that is listed again has more shares. A name has letters, digits and any of
+`._/+@-`, and begins with none of `.-/`.
 """
 
 from __future__ import annotations
@@ -41,10 +42,7 @@ def parse_map(text: str) -> Mapping[str, int]:
     shares: dict[str, int] = {}
     total = 0
     for name, number in _units(rest[:-1]):
-        if name in shares:
-            advice = f", write {name}:{number + shares[name]} for a unit that several requests share"
-            raise InvalidValueError(f'the unit "{name}" is listed twice{advice}')
-        shares[name] = number
+        shares[name] = shares.get(name, 0) + number  # the descendants list a unit once for each share
         total += number
         if total > MAX_UNITS:
             raise InvalidValueError(f"a list may have up to {MAX_UNITS} units")
@@ -87,6 +85,13 @@ def _checked(name: str, item: str) -> str:
         if not (character.isascii() and character.isalnum()) and character not in _MARKS:
             raise InvalidValueError(f'the character "{character}" is not allowed in the name of a unit: "{name}"')
     return name
+
+
+def canonical_map(text: str) -> str:
+    """The text of a map in which each unit is listed once: `4(0:2 1:2)` for `4(0 0 1 1)`; unchanged if each is already. Raises
+    InvalidValueError."""
+    names = [name for name, _ in _units(text.partition("(")[2].removesuffix(")"))]
+    return text if len(set(names)) == len(names) else format_map(parse_map(text))
 
 
 def amount_text(text: str) -> str:

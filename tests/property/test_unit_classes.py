@@ -1,5 +1,5 @@
-"""Units with attributes, slices and places under a thousand random jobs (adr/0340): each job gets units that satisfy its requests,
-no unit and slice of it are in use together, and none is idle while a job that fits waits.
+"""Units with attributes, slices and places under a thousand random jobs (adr/0340): each job gets units that fit its
+requests, no unit and slice of it are in use together, and none is idle while a job that fits waits.
 
 The world of `test_named_units`, whose GPUs have properties; free units are counted by name here, not by class.
 """

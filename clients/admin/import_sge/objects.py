@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from clients.admin.cell_directory import Objects
 from clients.admin.import_sge.sources import OldCell, OldText
+from clients.admin.import_sge.unit_properties import without_properties
 from gridengine.config import KINDS
 from gridengine.config.scheduler import PARAMETERS
 from gridengine.errors import ConfigError, InvalidValueError
@@ -95,6 +96,8 @@ def _convert_object(made: Converted, text: OldText, entries: list[Entry], now: O
             made.remarks.append(f'{title(kind, name)}: the attribute "{attribute}" ({value}) is unknown here and is left out')
     if kind == "configuration" and name != "global":
         made.remarks += [f"{title(kind, name)}: {remark}" for remark in _drop_local_spool(values)]
+    if kind == "exec_host" and "complex_values" in values:
+        made.remarks += [f"{title(kind, name)}: {remark}" for remark in _move_unit_properties(made.objects, name, values)]
     for adapt in _ADAPTERS.get(kind, ()):
         made.remarks += [f"{title(kind, name)}: {remark}" for remark in adapt(values, here)]
     warnings: list[str] = []
@@ -104,6 +107,19 @@ def _convert_object(made: Converted, text: OldText, entries: list[Entry], now: O
         raise ConfigError(kind, parsed.object_name, "", "it is defined twice")
     made.objects[kind][parsed.object_name] = parsed.attributes()
     made.remarks += [f"{title(kind, name)}: {warning}" for warning in warnings]
+
+
+def _move_unit_properties(objects: Objects, host: str, values: Values) -> Iterator[str]:
+    """Move the properties of named units from complex_values to an object of their own."""
+    try:
+        values["complex_values"], units, left_out = without_properties(values["complex_values"])
+    except InvalidValueError as fault:
+        raise ConfigError("exec_host", host, "complex_values", str(fault)) from None
+    if not is_none(units):
+        objects.setdefault("host_units", {})[host] = {"hostname": host, "units": units}
+        yield f"the properties of its units are host units here (qconf -sunit {host})"
+    if left_out:
+        yield f"left out of complex_values, because host units have no such property: {', '.join(left_out)}"
 
 
 def _drop_local_spool(values: Values) -> Iterator[str]:

@@ -14,7 +14,7 @@ from daemons.qmaster.notifications.reservation_log import MOVED
 from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.granting import Granting, reservation_request
 from gridengine.placement.timeline import Timeline
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, GrantedUnits
 from gridengine.state.machines.reservation import ReservationChanged
 from gridengine.state.reservations import AdvanceReservation, ReservationChanges
 from gridengine.state.state import State
@@ -33,13 +33,29 @@ def heal_reservation(
     slots = sum(grant.slots for grant in lost)
     if not slots:
         return None
-    new_grants = _find_grants(state, reservation, slots, broken, now, zone, master=_has_lost_master(reservation, lost))
+    master = _has_lost_master(reservation, lost)
+    new_grants, new_units = _find_grants(state, reservation, slots, broken, now, zone, master)
     if not new_grants:
         return None
     granted = _merge_grants(reservation.granted, lost, new_grants)
     texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance][0].rpartition(' ')[2]})" for grant in lost]
     why = f"{MOVED}{', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in new_grants)}"
-    return ReservationChanged(reservation.id, ReservationChanges(granted=granted), now, why)
+    changes = ReservationChanges(granted=granted)
+    if reservation.units or new_units:
+        changes = ReservationChanges(granted=granted, units=_kept_units(state, reservation, lost) + new_units)
+    return ReservationChanged(reservation.id, changes, now, why)
+
+
+def _kept_units(state: State, reservation: AdvanceReservation, lost: list[Grant]) -> list[GrantedUnits]:
+    """The units of the reservation without the lost share."""
+    found = []
+    for held in reservation.units:
+        before = sum(grant.slots for grant in reservation.granted if grant.host == held.host)
+        left = before - sum(grant.slots for grant in lost if grant.host == held.host)
+        number = len(held.units) if state.once(held.resource) and left else len(held.units) * left // before
+        if number:
+            found.append(GrantedUnits(held.host, held.resource, held.units[:number]))
+    return found
 
 
 def _has_lost_master(reservation: AdvanceReservation, lost: list[Grant]) -> bool:
@@ -56,14 +72,15 @@ def _find_grants(
     now: float,
     zone: tzinfo,
     master: bool,
-) -> list[Grant]:
-    """Grants of so many slots for the rest of the window, on instances that are not broken."""
+) -> tuple[list[Grant], list[GrantedUnits]]:
+    """Grants of so many slots for the rest of the window, on instances that are not broken, and their units."""
     rest = msgspec.structs.replace(reservation, start_time=max(now, reservation.start_time))
     config_snapshot = PlacementConfig.of(state)
     request = reservation_request(config_snapshot, rest).in_pe(reservation.granted_pe).for_slots(slots, master)
     granting = Granting(config_snapshot, Timeline(state, now, planned=True), rest, zone, request=request)
     granting.without = frozenset(broken)
-    return granting.place()[0]
+    granted = granting.place()[0]
+    return granted, granting.units(granted) if granted else []
 
 
 def _merge_grants(granted: list[Grant], lost: list[Grant], new_grants: list[Grant]) -> list[Grant]:

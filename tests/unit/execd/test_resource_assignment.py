@@ -53,6 +53,13 @@ def test_cores_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
     assert host.assign(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
 
 
+def test_a_task_is_bound_to_free_cores_near_its_units_and_else_to_other_cores() -> None:
+    host = assigner()
+    plain = [start({"binding": "set linear:1"}, task_id=number) for number in (1, 2, 3)]
+    tasks = [msgspec.structs.replace(task, near_processors="2-3") for task in plain]
+    assert [host.assign(task, CONFIGURATION, "g1").processors for task in tasks] == [(2,), (3,), (0,)]
+
+
 def test_gpus_are_assigned_once_are_released_and_are_reported() -> None:
     host = assigner()
     two, one, other = start(task_id=1, gpus=2), start(task_id=2, gpus=1), start(task_id=3, gpus=2)

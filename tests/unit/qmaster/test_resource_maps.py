@@ -84,11 +84,15 @@ def test_a_map_is_stored_as_it_was_given(cell: Cell, consumable: str) -> None:
     assert cell.state.kind("complex")["mic"]["consumable"] == consumable
 
 
+def test_a_map_that_lists_a_unit_twice_is_kept_with_its_shares(cell: Cell) -> None:
+    assert not set_values(cell, "h1", "gpu=4(0 0 1 1)")
+    assert cell.state.kind("exec_host")["h1"]["complex_values"] == "gpu=4(0:2 1:2)"
+
+
 @pytest.mark.parametrize(
     "text, reason",
     [
         ("gpu=3(0 1)", "the amount is 3, and the list has 2"),
-        ("gpu=2(0 0)", 'the unit "0" is listed twice'),
         ("gpu=1($x)", 'the character "$" is not allowed in the name of a unit: "$x"'),
         ("gpu=1(0", 'has a "(" without a ")"'),
         ("gpu=-1", 'the amount of units is not a whole number: "-1"'),

@@ -196,3 +196,29 @@ def test_a_complex_of_units_cannot_become_consumable(tmp_path: Path) -> None:
     lines = [(name, text, 1) for row in rows.values() for name, text in row.items()]
     answer = cell.admin("config_modify", kind="complex", name="", attributes=lines)
     assert answer.status and "gpu_mem is consumable" in answer.answers[0][1], answer.answers
+
+
+def test_the_instruction_for_a_host_has_the_processors_near_the_units(tmp_path: Path) -> None:
+    cell = make(tmp_path, "gpu/0(cores=0-3) gpu/1(cores=4-7) gpu/2()")
+    for expected in ("0-3", "4-7", ""):
+        cell.starts.clear()
+        assert start(cell, "gpu=1")
+        assert [each.near_processors for each in cell.starts] == [expected]
+
+
+def test_a_healed_reservation_holds_units_on_its_new_host(tmp_path: Path) -> None:
+    cell = make(tmp_path, MIXED, hosts=2)
+    assert not set_values(cell, "h2", "gpu=3(0-2)")
+    assert not set_units(cell, MIXED, "h2")
+    answer = cell.ask("reserve", "root", duration=1000.0, hard=["gpu=1", "gpu_mem=80G"], heal=True)
+    assert answer.status == 0, answer.answers
+    reservation = cell.state.reservations[answer.data["id"]]
+    before = reservation.granted[0].host
+    other = "h2" if before == "h1" else "h1"
+    cell.pass_time(200)
+    cell.report(other, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+    cell.pass_time(200)
+    cell.report(other, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+    cell.pass_time(1)
+    reservation = cell.state.reservations[answer.data["id"]]
+    assert [(units.host, units.units) for units in reservation.units] == [(other, ["0"])], reservation

@@ -5,7 +5,7 @@ import pytest
 from gridengine.errors import InvalidValueError
 from gridengine.syntax.lists import join_pairs, split_pairs
 from gridengine.syntax.object_file import format_object, parse
-from gridengine.syntax.resource_map import MAX_UNITS, amount_text, format_map, parse_map
+from gridengine.syntax.resource_map import MAX_UNITS, amount_text, canonical_map, format_map, parse_map
 
 WRONG = {
     "": 'the amount of units is not a whole number: ""',
@@ -19,8 +19,6 @@ WRONG = {
     "3(0 1)": "the amount is 3, and the list has 2: 3(0 1)",
     "3(0:2 1:2)": "the amount is 3, and the list has 4: 3(0:2 1:2)",
     "2()": "the amount is 2, and the list has 0: 2()",
-    "2(a a)": 'the unit "a" is listed twice, write a:2 for a unit that several requests share',
-    "4(0-2 1)": 'the unit "1" is listed twice, write 1:2 for a unit that several requests share',
     "2(0,1)": 'the character "," is not allowed in the name of a unit: "0,1"',
     "1($(id))": '"1($(id))" is not of the form AMOUNT(UNIT UNIT ...)',
     "1($HOME)": 'the character "$" is not allowed in the name of a unit: "$HOME"',
@@ -93,3 +91,10 @@ def test_a_long_map_is_the_same_after_a_file_of_broken_lines() -> None:
     assert len(printed.splitlines()) > 5
     _, (_, read, _) = parse(printed)
     assert join_pairs(split_pairs(read)) == text
+
+
+def test_a_unit_that_is_listed_again_has_more_shares_which_the_canonical_text_shows() -> None:
+    assert parse_map("4(0 0 1 1)") == {"0": 2, "1": 2}
+    assert canonical_map("4(0 0 1 1)") == "4(0:2 1:2)"
+    assert canonical_map("4(0-2 1)") == "4(0 1:2 2)"
+    assert canonical_map("3(0 1 2)") == "3(0 1 2)" and canonical_map("4") == "4", "other maps stay as written"

@@ -17,7 +17,7 @@ from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names, split_pairs
 from gridengine.syntax.load_formula import LoadFormula, parse_load_formula
 from gridengine.syntax.overrides import Overrides
-from gridengine.syntax.resource_map import PER_HOST, RSMAP
+from gridengine.syntax.resource_map import PER_HOST, RSMAP, canonical_map
 from gridengine.syntax.rqs import parse_rule
 from gridengine.values.units import INFINITY
 
@@ -118,6 +118,7 @@ def _full_pairs(table: Table, attribute: str, text: str) -> str:
             _check_value(known, value)
         if value and attribute == "complex_values":
             _check_capacity(known, value)
+            value = canonical_map(value) if known.type == RSMAP else value
         pairs[known.name] = value
     return join_pairs(pairs.items())
 
