@@ -18,9 +18,8 @@ from daemons.execd.cgroups import HostCgroups
 from gridengine.protocols.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Confinement
-from gridengine.syntax.unit_list import processor_numbers
 from gridengine.values.task_key import TaskKey
-from gridengine.values.topology import BindingRequest, Core, Topology, choose
+from gridengine.values.topology import BindingRequest, Core, Topology, choose, processor_numbers
 
 _Numbers = TypeVar("_Numbers")
 _log = logging.getLogger(__name__)

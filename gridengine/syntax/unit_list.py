@@ -124,12 +124,6 @@ def _cores(text: str) -> str:
     return text
 
 
-def processor_numbers(cores: str) -> set[int]:
-    """The numbers of a text such as `0-15,32`, which is checked already."""
-    parts = (part.partition("-") for part in cores.split(",") if part)
-    return {number for low, dash, high in parts for number in range(int(low), int(high if dash else low) + 1)}
-
-
 def _check_names(resource: str, unit: str, properties: UnitProperties, of_resource: Mapping[str, UnitProperties]) -> None:
     """A parent and links are other units of the list; a slice has no slices."""
     for role, names in (("parent", (properties.parent,) if properties.parent else ()), ("links", properties.links)):

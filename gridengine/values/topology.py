@@ -59,6 +59,12 @@ class Topology:
         return "".join(codes)
 
 
+def processor_numbers(cores: str) -> set[int]:
+    """The numbers of processors in a valid text such as `0-15,32`."""
+    parts = (part.partition("-") for part in cores.split(",") if part)
+    return {number for low, dash, high in parts for number in range(int(low), int(high if dash else low) + 1)}
+
+
 @dataclass(frozen=True, slots=True)
 class BindingRequest:
     """A request by `-binding`. `kind`: `set`, `env` or `pe`. `strategy`: `linear`, `striding` or `explicit`; `step`: distance of

@@ -17,7 +17,7 @@ from gridengine.state.invariants import invariants
 from tests.property.test_named_units import JOBS, MAPS, SLOTS, World
 
 WHOLES = {str(number): (40 if number < 4 else 80, "a100" if number < 4 else "h100", number % 2) for number in range(8)}
-SLICES = {f"{whole}{letter}": (20, "h100", int(whole) % 2) for whole in "67" for letter in "abc"}
+SLICES = {f"{whole}{part}": (20, "h100", int(whole) % 2) for whole in "67" for part in "abc"}
 UNITS = WHOLES | SLICES
 LISTED = " ".join(
     f"gpu/{unit}(gpu_mem={memory}G gpu_type={kind} numa_node={node}{f' parent={unit[0]}' if unit in SLICES else ''})"
