@@ -6,7 +6,6 @@ wherever they book grants. Source: adr/0340.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from gridengine.placement.config_snapshot import PlacementConfig
@@ -27,21 +26,23 @@ def class_use(ledger: Ledger, request: Request, holder: Holder) -> Left:
 
 def needs(
     config_snapshot: PlacementConfig, request: Request, granted: list[Grant]
-) -> Iterator[tuple[str, UnitClasses, int, int]]:
+) -> list[tuple[str, UnitClasses, int, int]]:
     """The units of classes that grants take on each host: host, classes of a resource, the amount that is requested together,
     and how often."""
     if not config_snapshot.has_units:
-        return
+        return []
     master = granted[0].host
     slots = {master: granted[0].slots}
     for grant in granted[1:]:
         host = grant.host
         slots[host] = slots.get(host, 0) + grant.slots
+    found = []
     for host, number in slots.items():
         for resource, classes in config_snapshot.capacities[host_holder(host)].units.items():
             amount, once = request.consumed.get(resource, NOTHING)
             if amount and (once != "JOB" or host == master):
-                yield host, classes, round(amount), 1 if once else number
+                found.append((host, classes, round(amount), 1 if once else number))
+    return found
 
 
 def standing_for(config_snapshot: PlacementConfig, ledger: Ledger, request: Request, granted: list[Grant]) -> list[GrantedUnits]:

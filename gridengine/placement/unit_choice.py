@@ -60,7 +60,10 @@ def offer_text(state: State, offer: Offer, host: str, whole: bool = True) -> str
     if offer.entry.type != RSMAP or isinstance(offer.value, str):
         return format_value(offer.entry.type, offer.value, whole)
     place = GLOBAL if offer.level == "g" else host
-    return format_map(free_shares(state, place, offer.entry.name), int(offer.value))
+    free = free_shares(state, place, offer.entry.name)
+    # a unit in use takes its slices along, which the amount does not count
+    amount = min(offer.value, sum(free.values())) if state.has("host_units", place) else offer.value
+    return format_map(free, int(amount))
 
 
 def _values(state: State, place: str) -> Mapping[str, str]:

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.explanation import explanation
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.resources import host_available
+from gridengine.placement.unit_choice import offer_text
 from gridengine.protocols.delivery import Load
 from gridengine.state.invariants import invariants
 from tests.harness import LOAD, Cell
@@ -75,6 +79,9 @@ def test_a_unit_and_its_slices_exclude_each_other(tmp_path: Path) -> None:
     first = cell.submit(hard=["gpu=1", "gpu_mem=10G"])
     cell.cycle()
     assert units(cell, first) == [("h1", "gpu", ["0a"])]
+    config_snapshot = PlacementConfig.of(cell.state)
+    offer = host_available(config_snapshot, Ledger(cell.state), "h1", "gpu")
+    assert offer is not None and offer_text(cell.state, offer, "h1") == "3(0b 1 1a)", "the whole of 0a is not offered"
     assert start(cell, "gpu=1", "gpu_mem=20G") == ["0b"], "a whole one stays whole"
     assert start(cell, "gpu=1", "gpu_mem=80G") == ["1"]
     assert start(cell, "gpu=1") == [], "the slice of a unit in use is not free"
