@@ -12,9 +12,12 @@ from gridengine.errors import UnavailableError
 LIBRARIES = {
     "api": ("cloudpickle",),
     "arco": ("duckdb", "matplotlib", "psycopg[binary]", "pytz"),
+    "devices": ("nvidia-ml-py",),
     "simulate": ("matplotlib",),
     "web": ("jinja2", "prometheus-client"),
 }
+_MODULES = {"nvidia-ml-py": "pynvml"}
+"""Library -> the module that it brings, where its name differs."""
 
 
 class MissingLibraryError(UnavailableError):
@@ -41,4 +44,6 @@ def require_libraries(extension: str) -> None:
 
 
 def _module_of(library: str) -> str:
+    if library in _MODULES:
+        return _MODULES[library]
     return library.partition("[")[0].replace("-", "_")

@@ -21,6 +21,7 @@ BRINGS = {
     "prometheus_client": "prometheus-client",
     "psycopg": "psycopg[binary]",
     "pydantic_core": "pydantic",
+    "pynvml": "nvidia-ml-py",
     "yarl": "aiohttp",
 }
 
