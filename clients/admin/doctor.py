@@ -28,6 +28,7 @@ from clients.admin.finding import Finding
 from clients.admin.installation import Installation, find_installation
 from clients.admin.live_checks import (
     check_cgroups,
+    check_devices,
     check_mail,
     check_master_clock,
     check_membership,
@@ -94,6 +95,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         (check_firewall, (cell,)),
         (check_qmaster, (cell, installation)),
         (check_orphans, (cell,)),
+        (check_devices, (cell,)),
     ]
     return [*findings, *(finding for check, arguments in checks for finding in findings_of(check, *arguments))]
 

@@ -16,6 +16,7 @@ import typer
 from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_directory import Objects, changes_between, describe
 from clients.admin.cell_options import read_cell_options
+from clients.admin.devices import FOUND, gpu_number, with_found_devices
 from clients.admin.errors import AdminError
 from clients.admin.host_consumables import MEMORY, counts_memory, memory_size, value_of
 from clients.admin.host_keys import add_host, addresses_of, open_authority, require_master, unique_name
@@ -59,7 +60,9 @@ def add(
         str,
         typer.Option(help="Count memory (h_vmem) up to this size; total: the reported size. Default: total if the cell counts."),
     ] = "",
-    gpus: Annotated[int, typer.Option(min=0, max=9999, help="Count this number of GPUs (gpu).")] = 0,
+    gpus: Annotated[
+        str, typer.Option(metavar="N|found", help="Count this number of GPUs (gpu); found: the GPUs that the host has reported.")
+    ] = "0",
     rack: Annotated[
         str, typer.Option(metavar="RACK", help="Behind the Ray node of this rack; NONE: a node of its own. On the master host.")
     ] = "",
@@ -74,13 +77,17 @@ def add(
     if checked_rack(rack):
         require_master(cell)
     everywhere = slots is not None and not queue and not new_queue
-    options = HostOptions(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, everywhere, memory, gpus)
+    options = HostOptions(
+        chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, everywhere, memory, gpu_number(gpus)
+    )
     hosts = [unique_name(cell, name) for name in names]
     for name in hosts:
         addresses_of(cell, name)
     before = after = read_objects()
     for name in hosts:
         after = with_host(after, name, _with_reported_values(before, name, options))
+        if gpus == FOUND:
+            after = with_found_devices(after, name)
     _apply_changes(before, after)
     if rack:
         _print_moves(place_in_rack(cell, hosts, rack), rack)

@@ -16,6 +16,7 @@ from typing import Any
 
 from clients import gdi
 from clients.admin.cell import InstalledCell, select_cell
+from clients.admin.device_plan import is_to_configure
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
@@ -119,6 +120,22 @@ def check_orphans(cell: InstalledCell) -> Iterator[Finding]:
         )
     if not rows:
         yield Finding("hosts have no task that the cell does not know")
+
+
+def check_devices(cell: InstalledCell) -> Iterator[Finding]:
+    """The GPUs that hosts have found are configured, and no unit is closed. No finding without GPUs or without the qmaster."""
+    try:
+        rows = _ask(cell, "devices", {}).data["hosts"]
+    except (gdi.Unreachable, TypeError, KeyError):
+        return
+    for row in rows:
+        for resource, units in row["closed"].items():
+            for unit, reason in units.items():
+                what = f"{resource}/{unit} of host {row['host']} is closed: {reason}"
+                yield Finding(what, f"replace or reset the device; the unit opens by itself; {row['host']}: gridengine devices")
+        if row["devices"] and not row["fault"] and is_to_configure(row):
+            what = f"host {row['host']} has found other GPUs than are configured"
+            yield Finding(what, f"gridengine devices {row['host']} shows them, --apply configures them", note=True)
 
 
 def check_master_clock(cell: InstalledCell) -> Iterator[Finding]:

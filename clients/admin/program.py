@@ -46,6 +46,7 @@ COMMANDS = {
     "policy": ("policy", "policy"),
     "simulate": ("simulation.command", "simulate"),
     "host": ("host", "host"),
+    "devices": ("devices", "devices"),
     "shadow": ("shadow", "shadow"),
     "token": ("token", "token"),
 }

@@ -20,6 +20,7 @@ from daemons.execd import load
 from daemons.execd.active_jobs import remove_all, set_kept_aside
 from daemons.execd.attempt_log import AttemptLog
 from daemons.execd.cgroups import note_cgroups, prepare_cgroups
+from daemons.execd.device_watch import DeviceWatch
 from daemons.execd.health import Health
 from daemons.execd.keep_running import keep_running
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, configured_sensors, sensor_starter, write_faults
@@ -85,8 +86,13 @@ class ExecHost:
             partial(write_faults, site.spool),
         )
         self._assigner = ResourceAssigner(load.host_topology(), permitted_processors(), partial(prepare_cgroups, site))
+        self._devices = DeviceWatch(self._report_sensed_load)
         self._load = load.LoadReporter(
-            incarnation(), sensed=self._read_sensors, cores_in_use=self._cores_in_use, cgroups=self._cgroups
+            incarnation(),
+            sensed=self._read_sensors,
+            cores_in_use=self._cores_in_use,
+            cgroups=self._cgroups,
+            devices=lambda: (self._devices.devices, self._devices.fault),
         )
         self._attempt_log = AttemptLog(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._attempt_log, self._report, self._assigner, self._report_sensed_load)
@@ -114,6 +120,7 @@ class ExecHost:
                 ("load reports", self._report_load),
                 ("the measurement of usage", self._measure_usage),
                 ("the check of the spool directory", self._health.run),
+                ("the watch of devices", self._devices.run),
             )
         }
 
@@ -230,7 +237,7 @@ class ExecHost:
         others: dict[str, dict[str, str]] = {}
         for name, values in self._sensors.figures().items():
             others.setdefault(self._names.unique(name), {}).update(values)
-        return others.pop(self._host, {}), others
+        return self._devices.load_values() | others.pop(self._host, {}), others
 
     def _cores_in_use(self) -> set[Core]:
         return self._assigner.cores_in_use
@@ -240,7 +247,7 @@ class ExecHost:
         return "" if found is None else f"v{found.version}" if found.limit_memory else "none"
 
     def _report_sensed_load(self) -> None:
-        """Report that values of load sensors, or cores in use, have changed."""
+        """Report that values of load sensors, cores in use, or devices have changed."""
         self._report(self._load.sensed(time.time()))
 
     def _unknown_hosts(self, hosts: list[str]) -> None:

@@ -16,6 +16,7 @@ import psutil
 
 from daemons.execd.site import ARCHITECTURE
 from gridengine.protocols.delivery import Load
+from gridengine.protocols.devices import Device
 from gridengine.values.topology import Core, Topology
 
 _MEGABYTE = 2**20
@@ -87,15 +88,23 @@ SensorValues = tuple[dict[str, str], dict[str, dict[str, str]]]
 """Values of load sensors for the own host, and for other hosts and the cluster ("global"): host -> values."""
 
 
+DeviceNews = tuple[list[Device] | None, str]
+"""The devices of the host, None while they are not known, and the reason for which they cannot be read."""
+
+
 def _no_sensor_values() -> SensorValues:
     return {}, {}
+
+
+def _no_devices() -> DeviceNews:
+    return None, ""
 
 
 class LoadReporter:
     """Makes load reports: all values at first and on demand, later only changed values.
 
     `sensed()`: the values of load sensors; a sensor's value for the own host replaces the host's own value of that name.
-    `cgroups()`: `v1`, `v2` or `none`, "" where the cell has them switched off.
+    `cgroups()`: `v1`, `v2` or `none`, "" where the cell has them switched off. `devices()`: of the host.
     """
 
     def __init__(
@@ -105,9 +114,11 @@ class LoadReporter:
         sensed: Callable[[], SensorValues] = _no_sensor_values,
         cores_in_use: Callable[[], Collection[Core]] = tuple,
         cgroups: Callable[[], str] = str,
+        devices: Callable[[], DeviceNews] = _no_devices,
     ) -> None:
         self._incarnation, self._reader, self._read_sensors = incarnation, reader, sensed
-        self._cores_in_use, self._cgroups = cores_in_use, cgroups
+        self._cores_in_use, self._cgroups, self._devices = cores_in_use, cgroups, devices
+        self._reported_devices: DeviceNews = _no_devices()
         self._reading: Reading | None = None
         self._last_reported: dict[str, str] = {}
         self._last_reported_others: dict[str, dict[str, str]] = {}
@@ -117,7 +128,16 @@ class LoadReporter:
         self._reading = self._reader()
         own, others = self._read_sensors()
         self._last_reported, self._last_reported_others = self._values() | own, dict(others)
-        return Load(now, dict(self._last_reported), full=True, incarnation=self._incarnation, others=others)
+        devices, fault = self._reported_devices = self._devices()
+        return Load(
+            now,
+            dict(self._last_reported),
+            full=True,
+            incarnation=self._incarnation,
+            others=others,
+            devices=devices,
+            device_fault=fault,
+        )
 
     def changes(self, now: float) -> Load:
         """Return the values that have changed since the last report; a report without changes is sent, too: it shows that
@@ -144,10 +164,14 @@ class LoadReporter:
             if gone:
                 removed_others[host] = gone
         self._last_reported, self._last_reported_others = values, dict(others)
+        before, self._reported_devices = self._reported_devices, self._devices()
+        devices, fault = self._reported_devices if self._reported_devices != before else _no_devices()
         return Load(
             now,
             changed,
             removed,
+            devices=devices,
+            device_fault=fault,
             incarnation=self._incarnation,
             others=changed_others,
             others_removed=removed_others,

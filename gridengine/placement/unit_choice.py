@@ -19,6 +19,7 @@ from gridengine.placement.unit_classes import Pick
 from gridengine.placement.values import Offer, format_value
 from gridengine.state.bookings import GLOBAL, Once, host_holder
 from gridengine.state.jobs import Grant, GrantedUnits
+from gridengine.state.machines.closed_units import closed_units
 from gridengine.state.state import State
 from gridengine.syntax.resource_map import RSMAP, format_map, parse_map
 from gridengine.syntax.unit_list import UnitProperties, excluded_units
@@ -59,11 +60,12 @@ def offer_text(state: State, offer: Offer, host: str, whole: bool = True) -> str
     """The value of an offer as -F prints it: of a resource map with the names of its free units. `whole`: see `format_value`."""
     if offer.entry.type != RSMAP or isinstance(offer.value, str):
         return format_value(offer.entry.type, offer.value, whole)
-    place = GLOBAL if offer.level == "g" else host
-    free = free_shares(state, place, offer.entry.name)
+    place, name = (GLOBAL if offer.level == "g" else host), offer.entry.name
+    free = free_shares(state, place, name)
     # a unit in use takes its slices along, which the amount does not count
     amount = min(offer.value, sum(free.values())) if state.has("host_units", place) else offer.value
-    return format_map(free, int(amount))
+    closed = "; ".join(f"{unit}: {reason}" for unit, reason in closed_units(state, place, name).items())
+    return format_map(free, int(amount)) + (f" closed: {closed}" if closed else "")
 
 
 def _values(state: State, place: str) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.unit_choice import free_shares, place_of, resource_maps, shares_of
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Job
+from gridengine.state.machines.closed_units import closed_units
 from gridengine.state.state import State
 
 _LISTED = 8
@@ -60,3 +61,7 @@ def _uses(state: State, place: str, resource: str) -> Iterator[str]:
         for grant in held.granted:
             if grant.resource == resource:
                 yield from (f"{unit} by job {held.keys[0].job}, which its host has still to end" for unit in grant.units)
+    for grant in state.closed_shares.get(place, ()):
+        if grant.resource == resource:
+            closed = closed_units(state, place, resource)
+            yield from (f"{unit} is closed: {closed[unit]}" for unit in dict.fromkeys(grant.units))

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
+from gridengine.protocols.devices import Device
 from gridengine.state.configured.execution import Execution
 from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.hooks import decode_hook, encode_hook
@@ -171,6 +172,9 @@ class Load(Struct, tag="load", omit_defaults=True):
 
     `others`: values that load sensors of the host report for other hosts or the cluster ("global"), host -> values;
     `others_removed`: names of values that the sensors no longer report. `full` counts for them, too. Source: LS-3.
+
+    `devices`: all devices of the host if they have changed or the report is full, None for no news; `device_fault`: the reason
+    for which they cannot be read now (adr/0345).
     """
 
     time: float
@@ -180,6 +184,8 @@ class Load(Struct, tag="load", omit_defaults=True):
     incarnation: str = ""
     others: dict[str, dict[str, str]] = field(default_factory=dict)
     others_removed: dict[str, list[str]] = field(default_factory=dict)
+    devices: list[Device] | None = None
+    device_fault: str = ""
 
 
 class UsageReport(Struct, tag="usage"):

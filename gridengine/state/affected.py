@@ -258,6 +258,13 @@ def _attempts_forgotten(affected: Affected, state: State, event: host.AttemptsFo
         affected.released = True
 
 
+def _devices(affected: Affected, state: State, event: host.DevicesReported) -> None:
+    known = state.hosts.get(event.host)
+    if known is not None and known.closed_units != event.closed:
+        affected.instances.update(name for name, each in state.instances.items() if each.host == event.host)
+        affected.released = True
+
+
 def _drain(affected: Affected, state: State, event: host.HostDrained | host.HostDrainEnded) -> None:
     affected.instances.update(name for name, each in state.instances.items() if each.host == event.host)
 
@@ -330,6 +337,7 @@ ROWS: dict[type[Event], Row] = {
     host.AttemptsForgotten: Row(_attempts_forgotten),
     host.HostDrained: Row(_drain, may_start_jobs=False),
     host.HostDrainEnded: Row(_drain),
+    host.DevicesReported: Row(_devices),
     reservation.ReservationGranted: Row(_nothing),
     reservation.ReservationChanged: Row(_reservation_changed),
     reservation.ReservationStarted: Row(_nothing),

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from gridengine.state.events import AnyEvent
 from gridengine.state.instances import rebuild_instances
 from gridengine.state.machines import configuration, host, instance, job, reservation, slave, task, usage
+from gridengine.state.machines.closed_units import book_closed_units
 from gridengine.state.machines.event import Event, InvalidTransitionError, StateOf
 from gridengine.state.machines.held_units import index_held
 from gridengine.state.machines.placed import place
@@ -50,6 +51,8 @@ def load_state(state: State) -> State:
             if item.granted:
                 place(state, each, item)
     index_held(state)
+    for name in state.hosts:
+        book_closed_units(state, name)
     # last, because an orphaned instance stays as long as it is in use
     rebuild_instances(state)
     state.quotas.rebuild()

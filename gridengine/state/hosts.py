@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from gridengine.protocols.devices import Device
 from gridengine.state.jobs import GrantedUnits
 from gridengine.values.load_values import STATIC_LOAD
 from gridengine.values.task_key import TaskKey
@@ -62,6 +63,12 @@ class Host(Struct, omit_defaults=True):
     orphans: list[OrphanTask] = field(default_factory=list, name="strays")
     #: reason why the host takes no jobs in any queue: all of its instances show d (adr/0153)
     drained: HostDrain | None = None
+    #: its devices as reported last (adr/0345)
+    devices: list[Device] = field(default_factory=list)
+    #: the reason for which it cannot read them now, "" for none
+    device_fault: str = ""
+    #: resource -> unit -> why no job gets it: its device fails or is gone
+    closed_units: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Mark the host as not up: only its static load values are kept (LS-8, QI-18; O)."""

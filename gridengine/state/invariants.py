@@ -121,6 +121,8 @@ def _sums(state: State) -> Iterator[str]:
         books[job.ar if job.ar in state.reservations else 0].book(state.bookings_of(task))
     for host in state.hosts.values():
         books[0].book(booking for held in host.held_units for booking in held_amounts(held.granted))
+    for closed in state.closed_shares.values():
+        books[0].book(held_amounts(closed))
     for number, booked in {0: state.bookings, **state.reserved.used}.items():
         where = f"reservation {number}, " if number else ""
         yield from _compared(f"bookings of {where}{{}}", _amounts(booked), _amounts(books[number]))
@@ -138,6 +140,8 @@ def _units(state: State) -> Iterator[str]:
             counted.book(held.granted)
             if not set(held.keys) <= set(host.abandoned):
                 yield f"host {host.name} holds units for {held.keys}, which it does not have to forget"
+    for closed in state.closed_shares.values():
+        counted.book(closed)
     yield from _compared("units in use of {}", state.units_in_use, counted)
 
 

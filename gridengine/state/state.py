@@ -37,7 +37,7 @@ from gridengine.state.configured.table import Table
 from gridengine.state.groups import HostGroups
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.hosts import Host
-from gridengine.state.jobs import FinishedJob, Job, Task, Tickets
+from gridengine.state.jobs import FinishedJob, GrantedUnits, Job, Task, Tickets
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import AdvanceReservation, JobReservation, ReservationIndex
@@ -95,7 +95,8 @@ class State:
     have subordinates), `bookings`, `units_in_use` (of resource maps), `quotas`, `tasks_on` (host -> (job, task) of every task
     with a grant there), `tasks_in` (the same by instance), `reniced` (tasks with a nice value of their own), `dependents` (job ->
     jobs that wait for it), `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host ->
-    hosts for which its load sensors may have reported values). Volatile, never spooled: `priorities`, `tickets`,
+    hosts for which its load sensors may have reported values), `closed_shares` (host -> free shares of its closed units, which
+    are booked; no entry without closed units). Volatile, never spooled: `priorities`, `tickets`,
     `job_reservations` (the scheduler's reservations for pending jobs).
     """
 
@@ -141,6 +142,7 @@ class State:
         self.instances_of: dict[str, set[str]] = {}
         self.bookings = Bookings()
         self.units_in_use = UnitsInUse()
+        self.closed_shares: dict[str, list[GrantedUnits]] = {}
         self.quotas = QuotaBook(self)
         self.tasks_on: dict[str, set[tuple[int, int]]] = {}
         self.tasks_in: dict[str, set[tuple[int, int]]] = {}

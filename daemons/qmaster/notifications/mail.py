@@ -17,7 +17,7 @@ from gridengine.mail import Mail
 from gridengine.state.conditions import OF_SUSPENSIONS
 from gridengine.state.desired_command import suspending_instances
 from gridengine.state.jobs import Job, Task
-from gridengine.state.machines.host import HostLost
+from gridengine.state.machines.host import DevicesReported, HostLost
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
 from gridengine.state.machines.task import TaskEnded, TaskRequeued, TaskStarted, TaskSuspensionChanged
@@ -78,6 +78,28 @@ def _host_lost(moment: _Moment, event: HostLost) -> Iterable[Mail]:
     running = sorted({state.jobs[job_id].label(task_id) for job_id, task_id in state.tasks_on.get(event.host, ())})
     shown = ", ".join(running[:_MOST_NAMED]) + (f" and {len(running) - _MOST_NAMED} more" if len(running) > _MOST_NAMED else "")
     return _to_administrators(state, f'Host "{event.host}" is lost', heard, f"jobs there: {shown or 'none'}")
+
+
+def _units_closed(moment: _Moment, event: DevicesReported) -> Iterator[Mail]:
+    """To administrators, and to the owners of jobs that have such a unit and requested mail about an abort."""
+    state, host = moment.state, moment.state.hosts.get(event.host)
+    before = host.closed_units if host is not None else {}
+    closed = {
+        f"{resource}/{unit}": reason
+        for resource, units in event.closed.items()
+        for unit, reason in units.items()
+        if unit not in before.get(resource, {})
+    }
+    if not closed:
+        return
+    lines = [f"{unit}: {reason}" for unit, reason in closed.items()]
+    yield from _to_administrators(state, f'Host "{event.host}" closes units', *lines)
+    for job_id, task_id in sorted(state.tasks_on.get(event.host, ())):
+        concerned = moment.task(job_id, task_id, ABORT)
+        granted = concerned[1].units if concerned is not None else ()
+        own = [f"{each.resource}/{unit}" for each in granted if each.host == event.host for unit in dict.fromkeys(each.units)]
+        if concerned is not None and (hit := [f"{unit} of {event.host}: {closed[unit]}" for unit in own if unit in closed]):
+            yield _mail(concerned[0], f"{_label(concerned[0], task_id)} has a unit that fails", hit)
 
 
 def _killed_from_pending(moment: _Moment, event: PendingTasksDeleted) -> Iterator[Mail]:
@@ -273,6 +295,7 @@ def _body(subject: str, lines: Iterable[str]) -> str:
 
 
 _MESSAGES: dict[type, Callable[[_Moment, Any], Iterable[Mail]]] = {
+    DevicesReported: _units_closed,
     HostLost: _host_lost,
     InstanceErrorSet: _instance_in_error,
     InstanceFlagsChanged: _instances_stopped,

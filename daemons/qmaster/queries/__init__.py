@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from daemons.qmaster.queries.configuration_reading import CONFIGURATION_READERS
+from daemons.qmaster.queries.devices import devices
 from daemons.qmaster.queries.explanation import explain_jobs
 from daemons.qmaster.queries.hosts import hosts
 from daemons.qmaster.queries.job_detail import job_detail
@@ -78,6 +79,7 @@ def orphans(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer
 
 VIEWS: dict[str, Callable[[StateSource, dict[str, Any], Caller], Answer]] = {
     **CONFIGURATION_READERS,
+    "devices": devices,
     "explain_job": explain_job,
     "status": status,
     "strays": orphans,

@@ -89,6 +89,10 @@ class Hosts(TypedDict, total=False):
     load_values: bool
 
 
+class Devices(TypedDict, total=False):
+    hosts: Names
+
+
 class JobDetail(TypedDict, total=False):
     jobs: FewTargets
 
@@ -288,6 +292,7 @@ BODIES: dict[str, Any] = {
     "config_history": ConfigHistory,
     "share_usage": Nothing,
     "strays": Nothing,
+    "devices": Devices,
     "releases": Nothing,
     "event_clients": Nothing,
     "events": Events,

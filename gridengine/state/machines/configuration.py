@@ -11,6 +11,7 @@ from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
 from gridengine.state.instances import reconcile_instances
 from gridengine.state.machines import usage
+from gridengine.state.machines.closed_units import rebook_closed_units
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.machines.held_units import forget_units
 from gridengine.state.machines.host import forget_sensed
@@ -101,6 +102,7 @@ def _reconcile(state: State) -> None:
     if unreconciled.quotas or unreconciled.groups:
         state.quotas.rebuild()
     state.forget_derived()
+    rebook_closed_units(state)
 
 
 HANDLERS: Handlers = {

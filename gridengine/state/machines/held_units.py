@@ -12,6 +12,7 @@ from collections.abc import Collection
 from gridengine.state.bookings import Bookings
 from gridengine.state.hosts import HeldUnits, Host
 from gridengine.state.jobs import Task
+from gridengine.state.machines.closed_units import book_closed_units
 from gridengine.state.state import State
 from gridengine.state.units_in_use import UnitsInUse, held_amounts
 from gridengine.values.task_key import TaskKey
@@ -60,3 +61,6 @@ def index_held(state: State) -> None:
 def _book(state: State, held: HeldUnits, sign: int = 1) -> None:
     state.units_in_use.book(held.granted, sign)
     state.bookings.book(held_amounts(held.granted), sign)
+    for grant in held.granted:
+        if grant.host in state.closed_shares:
+            book_closed_units(state, grant.host)

@@ -9,7 +9,9 @@ from typing import ClassVar
 
 from msgspec import field
 
+from gridengine.protocols.devices import Device
 from gridengine.state.hosts import Host, HostDrain, OrphanTask
+from gridengine.state.machines.closed_units import book_closed_units
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.machines.held_units import release_units
 from gridengine.state.state import State
@@ -97,6 +99,17 @@ class HostDrainEnded(Event, frozen=True, tag=True):
     host: str
 
 
+class DevicesReported(Event, frozen=True, tag=True):
+    """The host has reported its `devices`; `fault`: the reason for which the host cannot read them now. `closed`: all of its
+    units that no job gets, resource -> unit -> reason. Not durable: after a restart of either side the host reports again."""
+
+    durable: ClassVar[bool] = False
+    host: str
+    devices: list[Device]
+    fault: str = ""
+    closed: dict[str, dict[str, str]] = {}
+
+
 HostEvent = (
     HostHeard
     | HostBooted
@@ -108,6 +121,7 @@ HostEvent = (
     | AttemptsForgotten
     | HostDrained
     | HostDrainEnded
+    | DevicesReported
 )
 
 
@@ -209,6 +223,13 @@ def _host_drain_ended(state: State, event: HostDrainEnded) -> None:
         host.drained = None
 
 
+def _devices_reported(state: State, event: DevicesReported) -> None:
+    host = state.hosts.get(event.host)
+    if host is not None:
+        host.devices, host.device_fault, host.closed_units = event.devices, event.fault, event.closed
+        book_closed_units(state, event.host)
+
+
 HANDLERS: Handlers = {
     HostHeard: _host_heard,
     HostBooted: _host_booted,
@@ -220,4 +241,5 @@ HANDLERS: Handlers = {
     AttemptsForgotten: _attempts_forgotten,
     HostDrained: _host_drained,
     HostDrainEnded: _host_drain_ended,
+    DevicesReported: _devices_reported,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines import reservation as reservations
+from gridengine.state.machines.closed_units import book_closed_units
 from gridengine.state.machines.held_units import hold_units
 from gridengine.state.state import State
 from gridengine.values.task_key import TaskKey
@@ -24,7 +25,7 @@ def abandon(state: State, job: Job, task: Task) -> None:
 def place(state: State, job: Job, task: Task) -> None:
     reservations.book_of(state, job).book(state.bookings_of(task))
     state.quotas.charge(job, task)
-    state.units_in_use.book(task.units)
+    _book_units(state, task)
     key = (job.id, task.id)
     if task.nice is not None:
         state.reniced.add(key)
@@ -33,12 +34,19 @@ def place(state: State, job: Job, task: Task) -> None:
         state.tasks_in.setdefault(grant.instance, set()).add(key)
 
 
+def _book_units(state: State, task: Task, sign: int = 1) -> None:
+    state.units_in_use.book(task.units, sign)
+    if state.closed_shares:
+        for host in {grant.host for grant in task.units} & state.closed_shares.keys():
+            book_closed_units(state, host)
+
+
 def unplace(state: State, job: Job, task: Task) -> None:
     if not task.granted:
         return
     reservations.book_of(state, job).book(state.bookings_of(task), -1)
     state.quotas.charge(job, task, -1)
-    state.units_in_use.book(task.units, -1)
+    _book_units(state, task, -1)
     key = (job.id, task.id)
     state.reniced.discard(key)
     for grant in task.granted:

@@ -13,6 +13,7 @@ from typing import Any
 from daemons.qmaster.decide.hosts.orphans import HasEndedHere, Standing, adoption_events, find_standing, orphan_events
 from daemons.qmaster.decide.jobs.slaves import slave_ended, slave_lost
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.rules.device_closing import units_to_close
 from daemons.qmaster.rules.host_faults import fault_events
 from daemons.qmaster.rules.intermediate_records import IntermediateRecords
 from daemons.qmaster.rules.task_ends import awaited_slaves, conclude_task, lost_task
@@ -31,7 +32,7 @@ from gridengine.protocols.delivery import (
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import OrphanTask
 from gridengine.state.jobs import Task
-from gridengine.state.machines.host import HostBooted, HostHeard, sensed_values
+from gridengine.state.machines.host import DevicesReported, HostBooted, HostHeard, sensed_values
 from gridengine.state.machines.slave import SlaveUsageReported
 from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskRequeued, TaskStarted, TaskUsageReported
 from gridengine.state.slaves import MasterEnd
@@ -76,7 +77,20 @@ class _Batch:
         if report.full and known is not None:
             removed = [name for name in known.load if name not in report.values]
         self._events.append(HostHeard(self.host, self.now, report.values, removed))
+        self._devices(report)
         return Verdict(unknown_hosts=self._load_of_others(report))
+
+    def _devices(self, report: Load) -> None:
+        """Take the devices of the host. Units close and open by them, also after a change of the configuration."""
+        known = self.state.hosts.get(self.host)
+        before = known.devices if known is not None else []
+        if report.devices is None and not before:
+            return
+        devices = before if report.devices is None else report.devices
+        fault = known.device_fault if report.devices is None and known is not None else report.device_fault
+        closed = units_to_close(self.state, self.host, devices, fault)
+        if known is None or (devices, fault, closed) != (before, known.device_fault, known.closed_units):
+            self._events.append(DevicesReported(self.host, devices, fault, closed))
 
     def _load_of_others(self, report: Load) -> list[str]:
         """Take values that load sensors of a host report for other hosts and the cluster (LS-3). Returns the hosts that do not

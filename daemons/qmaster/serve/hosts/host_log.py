@@ -11,7 +11,7 @@ import logging
 from daemons.qmaster.master import Master
 from daemons.qmaster.transaction import Transaction
 from daemons.runtime.messages import about
-from gridengine.state.machines.host import HostBooted, HostDrained, HostDrainEnded, HostHeard, HostLost
+from gridengine.state.machines.host import DevicesReported, HostBooted, HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State
 from gridengine.values.units import format_duration
 
@@ -26,6 +26,7 @@ class HostLog:
         self._last_contact: dict[str, float] = {}
         self._lost: dict[str, float] = {}
         self._stopped: dict[str, str] = {}  # host -> the process of its daemon that was stopped
+        self._closed = {name: _flat(host.closed_units) for name, host in master.state.hosts.items()}
         self._incarnations = {name: host.incarnation for name, host in master.state.hosts.items()}
         master.subscribers.append(self.committed)
 
@@ -54,8 +55,21 @@ class HostLog:
             elif type(event) is HostDrained:
                 fields = about("host_drained", hosts=[event.host], by=event.user, reason=event.reason)
                 _log.warning("host %s is drained by %s: %s", event.host, event.user, event.reason, extra=fields)
+            elif type(event) is DevicesReported:
+                self._log_units(event)
             elif type(event) is HostDrainEnded:
                 _log.warning("host %s takes jobs again", event.host, extra=about("host_resumed", hosts=[event.host]))
+
+    def _log_units(self, event: DevicesReported) -> None:
+        """Log each unit that closes or opens."""
+        before, self._closed[event.host] = self._closed.get(event.host, {}), _flat(event.closed)
+        after = self._closed[event.host]
+        for unit, reason in after.items():
+            if before.get(unit) != reason:
+                text = "%s of host %s is closed: %s; no job gets it"
+                _log.error(text, unit, event.host, reason, extra=about("unit_closed", hosts=[event.host], reason=reason))
+        for unit in before.keys() - after.keys():
+            _log.warning("%s of host %s is open again", unit, event.host, extra=about("unit_opened", hosts=[event.host]))
 
     def _log_boot(self, event: HostBooted) -> None:
         host = event.host
@@ -79,6 +93,11 @@ class HostLog:
         running_tasks = _tasks(self._master.state, host)
         fields = about("host_back", hosts=[host], after_s=round(away_s, 1))
         _log.warning("host %s answers again after %s; %s ran on", host, format_duration(away_s), running_tasks, extra=fields)
+
+
+def _flat(closed: dict[str, dict[str, str]]) -> dict[str, str]:
+    """RESOURCE/UNIT -> reason."""
+    return {f"{resource}/{unit}": reason for resource, units in closed.items() for unit, reason in units.items()}
 
 
 def _tasks(state: State, host: str) -> str:
