@@ -28,6 +28,7 @@ _IN_PATHS = {"%": "%", "j": "$JOB_ID", "A": "$JOB_ID", "J": "$JOB_ID", "a": "$TA
     "t": "0",
     "s": "0",
 }
+_MODEL = re.compile(r"[\w.-]*")
 _ARRAY = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?(?:%(\d+))?")
 
 
@@ -39,7 +40,9 @@ class JobOptions:
     def __init__(self) -> None:
         self.arguments: list[str] = []
         self.name = self.wrap = self.array = self.output = self.error = self.export = self.chdir = ""
-        self.nodes = self.tasks = self.tasks_per_node = self.cpus_per_task = self.gpus = 0
+        self.nodes = self.tasks = self.tasks_per_node = self.cpus_per_task = 0
+        self.gpus = self.gpus_per_node = self.gpus_per_task = 0
+        self.gpu_model = ""
         self.memory = self.memory_per_cpu = 0
         self.dependency = ""
         self.parsable = self.wait = self.test_only = False
@@ -93,14 +96,29 @@ def _time(job: JobOptions, value: str) -> None:
         job.arguments += ["-l", f"h_rt={limit}"]
 
 
-def _gpus(job: JobOptions, value: str) -> None:
-    """`gpu`, `gpu:2` of --gres, `2` of --gpus."""
-    kind, _, number = value.rpartition(":")
-    if number == "gpu":
-        kind, number = "gpu", "1"
-    if kind not in ("", "gpu") or not number.isdecimal():
+def _gpus(field: str, option: str) -> "Callable[[JobOptions, str], None]":
+    """`2` or `h100:2`."""
+
+    def fold(job: JobOptions, value: str) -> None:
+        model, _, number = value.rpartition(":")
+        if not number.isdecimal() or not _MODEL.fullmatch(model):
+            raise SlurmError(f"{option}={value}: NUMBER or TYPE:NUMBER is understood, of one type")
+        if model and job.gpu_model not in ("", model):
+            raise SlurmError(f"{option}={value}: GPUs of the type {job.gpu_model} are requested already, and a job has one type")
+        job.gpu_model = model or job.gpu_model
+        setattr(job, field, count(number, option))
+
+    return fold
+
+
+def _gres(job: JobOptions, value: str) -> None:
+    """`gpu`, `gpu:2`, `gpu:h100`, `gpu:h100:2`: GPUs of each node."""
+    kind, _, number = value.partition(":")
+    if kind not in ("gpu", "gpus") or "," in value:
         raise SlurmError(f"{value}: gpu:NUMBER is understood; anything else is -l RESOURCE=NUMBER (qconf -sc) by qsub")
-    job.gpus = count(number, "--gres")
+    if not number.rpartition(":")[2].isdecimal():
+        number = f"{number}:1" if number else "1"
+    _gpus("gpus_per_node", "--gres")(job, number)
 
 
 def _mail(job: JobOptions, value: str) -> None:
@@ -138,8 +156,10 @@ JOB_ROWS = (
     SlurmOption("--error -e", _set("error")),
     SlurmOption("--exclusive", _arguments("-l", "exclusive=true"), optional=True),
     SlurmOption("--export", _set("export")),
-    SlurmOption("--gpus -G", _gpus),
-    SlurmOption("--gres", _gpus),
+    SlurmOption("--gpus -G", _gpus("gpus", "--gpus")),
+    SlurmOption("--gpus-per-node", _gpus("gpus_per_node", "--gpus-per-node")),
+    SlurmOption("--gpus-per-task", _gpus("gpus_per_task", "--gpus-per-task")),
+    SlurmOption("--gres", _gres),
     flag("--hold -H", _arguments("-h")),
     SlurmOption("--input -i", _argument("-i")),
     SlurmOption("--job-name -J", _set("name")),
@@ -159,7 +179,8 @@ JOB_ROWS = (
     *(flag(names, _ignore) for names in ("--quiet -Q", "--verbose -v", "--oversubscribe -s", "--no-kill -k")),
     *(SlurmOption(names, _ignore) for names in ("--open-mode", "--hint", "--get-user-env")),
     *map(_refuse, ("--qos -q", "--constraint -C", "--deadline", "--licenses -L", "--exclude -x", "--signal", "--time-min")),
-    *map(_refuse, ("--mem-per-gpu", "--gpus-per-node", "--gpus-per-task", "--tmp", "--cluster -M", "--priority", "--mem-bind")),
+    *map(_refuse, ("--mem-per-gpu", "--gpus-per-socket", "--gpu-bind", "--gpu-freq")),
+    *map(_refuse, ("--tmp", "--cluster -M", "--priority", "--mem-bind")),
 )
 SBATCH_ROWS = (
     *JOB_ROWS,
@@ -245,11 +266,22 @@ def _resources(job: JobOptions) -> list[str]:
         raise SlurmError("--mem is for a node, and how many tasks a node gets is not known: say --mem-per-cpu, or --nodes")
     if job.memory or job.memory_per_cpu:
         arguments += ["-l", f"h_vmem={job.memory_per_cpu or -(-job.memory // on_node)}"]
-    if job.gpus:
-        if not on_node:
-            raise SlurmError("--gres is for a node, and how many tasks a node gets is not known: say --nodes")
-        arguments += ["-l", f"gpu={job.gpus}/{on_node}" if job.gpus % on_node else f"gpu={job.gpus // on_node}"]
-    return arguments
+    return arguments + _gpu_requests(job, slots, on_node)
+
+
+def _gpu_requests(job: JobOptions, slots: int, on_node: int) -> list[str]:
+    """The GPUs of each slot, and their type. `on_node`: slots of each node, 0 for unknown. Raises SlurmError."""
+    if job.gpus_per_node and not on_node:
+        raise SlurmError("GPUs are requested for a node, and how many tasks a node gets is not known: say --nodes")
+    asked = [(job.gpus_per_task, max(job.cpus_per_task, 1)), (job.gpus_per_node, on_node), (job.gpus, slots)]
+    shares = [(gpus, of) for gpus, of in asked if gpus]
+    if not shares:
+        return []
+    (gpus, of), *others = shares
+    if any(gpus * other_of != other * of for other, other_of in others):
+        raise SlurmError("--gpus, --gpus-per-node, --gpus-per-task and --gres contradict each other")
+    arguments = ["-l", f"gpu={gpus}/{of}" if gpus % of else f"gpu={gpus // of}"]
+    return [*arguments, "-l", f"gpu_type={job.gpu_model}"] if job.gpu_model else arguments
 
 
 def _condition(condition: str, name: str) -> list[str]:

@@ -90,7 +90,7 @@ def test_the_state_of_devices_is_json_too(admin: Administrator) -> None:
 def test_a_host_without_devices_is_refused(admin: Administrator) -> None:
     assert admin("h2", "--apply") == (1, "gridengine: h2: no GPU is known there now; nothing was changed\n")
     assert admin("h7")[0] == 1
-    admin.cell.add("complex", "gpu", shortcut="gpu", type="STRING")
+    assert admin.cell.add("complex", "gpu", shortcut="gpu").status == 0
     assert 'the complex "gpu" is no consumable' in admin("h1", "--apply")[1]
 
 
