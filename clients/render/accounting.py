@@ -64,6 +64,10 @@ def full_record(record: AccountingRecord) -> str:
     fields = dict(zip(FIELDS, record, strict=False))
     lines = [f"{label:<12} {_value(fields[field], kind)}\n" for label, field, kind in LINES]
     lines += [f"{label:<12} {text}\n" for label, text in printable(record.notes).items()]
+    if used := record.unit_usage:
+        from gridengine.usage.unit_usage import UNIT_USAGE, text
+
+        lines += [f"{UNIT_USAGE:<12} {printable(text(each))}\n" for each in used]
     return RULE + "".join(lines)
 
 

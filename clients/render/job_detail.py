@@ -142,11 +142,21 @@ def _task_lines(job: "Detail", binding: bool) -> "Iterator[str]":
     for task in running:
         if maps := [f"{resource}={host}=({' '.join(units)})" for host, resource, units in task.get("units", ())]:
             yield f"{'resource map':<13}{task['id']:>2}:{'':12}{', '.join(maps)}\n"
+    for task in running:
+        if rows := task.get("unit_usage"):
+            yield from _unit_usage(task["id"], rows)
     for task in job["tasks"]:
         if reason := task["error"] or task["mishap"]:
             yield f"error reason {task['id']:>10}:      {reason}\n"
     if error := job.get("error"):
         yield f"error reason {error['tasks']:>10}:      {error['reason']}\n"
+
+
+def _unit_usage(task: int, rows: "list[list[Any]]") -> "Iterator[str]":
+    from gridengine.usage.unit_usage import of_rows, text
+
+    for each in of_rows(rows):
+        yield f"{'unit usage':<13}{task:>2}:{'':12}{text(each)}\n"
 
 
 def _usage(usage: "list[float] | None") -> str:

@@ -11,7 +11,7 @@ from gridengine.values.quantities import plain_number
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from gridengine.usage.accounting import AccountingRecord
@@ -70,6 +70,7 @@ def _task(task: "Fields") -> "Fields":
         "binding": task["binding"] or None,
         "memory": task["memory"] or None,
         "units": [{"host": host, "name": name, "units": units} for host, name, units in task.get("units", ())],
+        "unit_usage": unit_usage(task.get("unit_usage", ())),
         "usage": dict(zip(_USAGE, task["usage"], strict=True)) if task["usage"] else None,
     }
 
@@ -97,7 +98,20 @@ _IN_KIB = "ru_maxrss"
 
 def accounting_records(records: "Iterable[AccountingRecord]") -> "Fields":
     """Whole records of accounting."""
-    return {"records": [{**accounting_fields(record), "notes": record.notes} for record in records]}
+    return {
+        "records": [
+            {**accounting_fields(record), "notes": record.notes, "unit_usage": unit_usage(record.unit_usage)} for record in records
+        ]
+    }
+
+
+def unit_usage(rows: "Iterable[Sequence[Any]]") -> "list[Fields]":
+    """The usage of devices."""
+    if not (rows := list(rows)):
+        return []
+    from gridengine.usage.unit_usage import json_fields, of_rows
+
+    return list(map(json_fields, of_rows(rows)))
 
 
 def accounting_fields(record: "AccountingRecord") -> "Fields":

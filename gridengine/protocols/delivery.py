@@ -18,6 +18,7 @@ from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.jobs import Confinement, Grant, Job, Usage
 from gridengine.state.slaves import SlaveTask
+from gridengine.usage.unit_usage import UnitUsage
 from gridengine.values.task_key import TaskKey
 
 Stamp = tuple[int, int]
@@ -149,6 +150,8 @@ class Ended(Struct, tag="ended", omit_defaults=True):
     end_time: float = 0.0
     #: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record
     usage: dict[str, float] = field(default_factory=dict)
+    #: of its devices
+    units: list[UnitUsage] = field(default_factory=list)
     #: process id of the job in a checkpoint that was made, 0 for none
     checkpoint: int = 0
     #: faults because of which the task could not be started (`Acknowledgement`)

@@ -18,6 +18,7 @@ from gridengine.state.conditions import SUSPENDING, ConditionName
 from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd, SlaveTask
+from gridengine.usage.unit_usage import UnitUsage
 from gridengine.values.instance_name import host_of, queue_of
 from gridengine.values.ranges import Ranges
 
@@ -59,7 +60,7 @@ class GrantedUnits(Struct, array_like=True):
 
 
 class Usage(Struct, omit_defaults=True):
-    """Online usage of a running task: cpu s, mem GB s, io GB, iow s, `vmem` and `maxvmem` bytes."""
+    """Online usage of a running task: cpu s, mem GB s, io GB, iow s, `vmem` and `maxvmem` bytes; `units`: of its devices."""
 
     cpu: float = 0.0
     mem: float = 0.0
@@ -67,6 +68,7 @@ class Usage(Struct, omit_defaults=True):
     iow: float = 0.0
     vmem: float = 0.0
     maxvmem: float = 0.0
+    units: list[UnitUsage] = []
 
 
 class Confinement(Struct, omit_defaults=True):
@@ -127,6 +129,8 @@ class Task(Struct, omit_defaults=True):
     slaves_begun: int = 0
     #: usage of the ended slave tasks
     slave_usage: dict[str, float] = field(default_factory=dict)
+    #: and of their devices
+    slave_units: list[UnitUsage] = field(default_factory=list)
     #: the end of its master, kept until its slave tasks have ended
     master_end: MasterEnd | None = None
     #: the desired nice value (`gridengine.state.niceness`), since `nice_time` (epoch s)

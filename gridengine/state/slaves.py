@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from gridengine.state.reported import Reported
+from gridengine.usage.unit_usage import UnitUsage
 from gridengine.values.instance_name import host_of
 
 ENDED_KEPT = 100
@@ -48,7 +49,7 @@ class SlaveTask(Struct, omit_defaults=True):
 
 
 class MasterEnd(Struct, omit_defaults=True):
-    """The end of the master of a parallel job, kept until its slaves have ended, too (TI-5). `usage`, `method`, `fault` and all
+    """The end of the master of a parallel job, kept until its slaves have ended, too (TI-5). `usage`, `units`, `fault` and all
     other fields as in a report (`Ended`)."""
 
     failed: int = 0
@@ -58,6 +59,7 @@ class MasterEnd(Struct, omit_defaults=True):
     start_time: float = 0.0
     end_time: float = 0.0
     usage: dict[str, float] = field(default_factory=dict)
+    units: list[UnitUsage] = field(default_factory=list)
     checkpoint: int = 0
     method: str = ""
     fault: Literal["", "job", "host"] = ""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from gridengine.usage.unit_usage import UnitUsage
+
     Test = Callable[["AccountingRecord"], bool]
 
 #: key in the JSON object behind the fields: the reason of the task's failure
@@ -27,7 +29,7 @@ class AccountingRecord(tuple[str, ...]):
     GB s, `io` GB, `maxvmem` bytes, the rest of usage s or as in getrusage(2). NONE: no such thing.
 
     A record of the index may have one more text, a JSON object: the descriptive fields of the job by name
-    (`field_names.LABELLED`), and under `reason` the reason of the task's failure. Source: sge_accounting(5), AC-1.
+    (`field_names.LABELLED`), under `reason` the reason of the task's failure, and under `unit usage` that of its devices. Source: sge_accounting(5), AC-1.
     """
 
     # a plain tuple, since typing.NamedTuple and what it imports cost a command as much as its request
@@ -94,14 +96,23 @@ class AccountingRecord(tuple[str, ...]):
     @property
     def reason(self) -> str:
         """The reason for which the task failed or was killed, "" if the index has none."""
-        return self._extra().get(REASON, "")
+        return str(self._extra().get(REASON, ""))
 
-    def _extra(self) -> dict[str, str]:
+    @property
+    def unit_usage(self) -> "list[UnitUsage]":
+        """The usage of its devices; a line of the file has none."""
+        if not (rows := self._extra().get("unit usage")):
+            return []
+        from gridengine.usage.unit_usage import of_rows
+
+        return of_rows(rows)
+
+    def _extra(self) -> "dict[str, Any]":
         if len(self) <= WIDTH:
             return {}
         import json
 
-        extra: dict[str, str] = json.loads(self[WIDTH])
+        extra: dict[str, Any] = json.loads(self[WIDTH])
         return extra
 
 

@@ -7,6 +7,7 @@ end of the job; the text file follows it (`followed_file`). Source: statements A
 from __future__ import annotations
 
 from operator import itemgetter
+from typing import Any
 
 import msgspec
 
@@ -17,6 +18,7 @@ from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
 from gridengine.usage.accounting import FIELDS, REASON, UNITS, WIDTH, AccountingRecord
 from gridengine.usage.failed import ENFORCED, plain_reason
+from gridengine.usage.unit_usage import UNIT_USAGE, UnitUsage
 from gridengine.values.field_names import LABELLED
 from gridengine.values.instance_name import queue_and_host
 from gridengine.values.task_key import TaskKey
@@ -65,7 +67,7 @@ def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> Acc
     }
     fields |= {name: f"{usage.get(name, 0.0):f}" for name in ("cpu", "mem", "io", "iow", "maxvmem")}
     fields |= {name: _number(name, usage.get(name, 0.0)) for name in RUSAGE}
-    return AccountingRecord([*_in_order(fields), *_notes(job, task, reason_of(task, ended, failed))])
+    return AccountingRecord([*_in_order(fields), *_notes(job, task, ended, reason_of(task, ended, failed))])
 
 
 def reason_of(task: Task, ended: Ended, failed: int) -> str:
@@ -82,12 +84,13 @@ def reason_of(task: Task, ended: Ended, failed: int) -> str:
     return f"on {task.host}: {text}" if failed and text and task.host else text if failed else ""
 
 
-def _notes(job: Job, task: Task, reason: str) -> list[str]:
-    """Labels of the job, the named units of the task and the reason of its failure, as JSON; [] without any. A line of the file
-    has no field for them."""
-    extra = {field.name: getattr(job, field.name) for field in LABELLED if getattr(job, field.name)}
+def _notes(job: Job, task: Task, ended: Ended, reason: str) -> list[str]:
+    """Labels of the job, the named units of the task, their usage and the reason of its failure, as JSON; [] without any. A line
+    of the file has no field for them."""
+    extra: dict[str, Any] = {field.name: getattr(job, field.name) for field in LABELLED if getattr(job, field.name)}
     if task.units:
         extra[UNITS] = ", ".join(f"{grant.resource}={grant.host}=({' '.join(grant.units)})" for grant in task.units)
+    extra |= {UNIT_USAGE: ended.units} if ended.units else {}
     extra |= {REASON: reason} if reason else {}
     return [msgspec.json.encode(extra).decode()] if extra else []
 
@@ -129,10 +132,11 @@ def unreported_part(whole: AccountingRecord, reported: Reported | None) -> Accou
 def killed_end(job: Job, task: Task, now: float, failed: int, why: str) -> Ended:
     """The end of a task whose host gave no report (forced deletion, lost host). `why`: the reason as a text."""
     seconds = max(0.0, now - task.start_time) if task.start_time else 0.0
-    usage = {"ru_wallclock": seconds}
+    usage, units = {"ru_wallclock": seconds}, list[UnitUsage]()
     if task.usage is not None:
+        units = task.usage.units
         usage |= {"cpu": task.usage.cpu, "mem": task.usage.mem, "io": task.usage.io, "maxvmem": task.usage.maxvmem}
-    return Ended(TaskKey(job.id, task.id, task.attempt), failed, KILLED, 9, why, task.start_time, now, usage)
+    return Ended(TaskKey(job.id, task.id, task.attempt), failed, KILLED, 9, why, task.start_time, now, usage, units)
 
 
 def _nice(state: State, task: Task) -> str:

@@ -24,6 +24,10 @@ from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from gridengine.usage.accounting import WIDTH, AccountingRecord
 
+_JOB_FIELDS = (
+    "submission_time job_number task_number pe_taskid job_name owner group project department account priority".split()
+)
+"""Fields of an accounting record in the order of a record of a new job."""
 _MASTER = 0
 """The number of a master task; slave tasks have numbers from 1 on."""
 
@@ -42,7 +46,9 @@ class Records:
             return []
         records = [*job_records(occasion, decision.events, reporting_params.joblog)]
         records += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
-        records += [("acct", list[object](fields[:WIDTH])) for fields in _accounting(state, decision)]
+        for fields in _accounting(state, decision):
+            records.append(("acct", list[object](fields[:WIDTH])))
+            records += _units_of(fields)
         return _lines([*records, *decision.records], occasion.world.now)
 
     def after(self, state: State, affected: Affected, now: float) -> list[str]:
@@ -73,6 +79,18 @@ def _accounting(state: State, decision: Decision) -> Iterator[AccountingRecord]:
         ended = state.task(job_id, task_id)
         known = ended.slaves.get(number) if ended is not None and number else ended
         yield unreported_part(record, reported.get((job_id, task_id, number), known.reported if known is not None else None))
+
+
+def _units_of(record: AccountingRecord) -> Iterator[Record]:
+    """A record for each device of an ended task. Deviation: 8.1.9 has no such records (adr/0355)."""
+    if len(record) <= WIDTH:
+        return
+    job = [getattr(record, name) for name in _JOB_FIELDS]
+    for each in record.unit_usage:
+        figures = [each.seconds, each.measured, each.utilisation, each.memory, each.energy]
+        known = ["" if figure is None else f"{figure:f}" for figure in figures]
+        names = [each.host, each.resource, each.unit, each.identifier]
+        yield "unit_usage", [*job, record.start_time, record.end_time, *names, *known, int(each.shared)]
 
 
 def _of_entry(state: State, entry: log.Entry) -> Iterator[Record]:

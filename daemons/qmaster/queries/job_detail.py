@@ -112,6 +112,7 @@ def _task(task: Task) -> dict[str, Any]:
         "binding": task.confinement.binding if task.confinement else "",
         "memory": task.confinement.memory if task.confinement else "",
         "units": [[grant.host, grant.resource, grant.units] for grant in task.units],
+        "unit_usage": [] if usage is None else usage.units,
         "usage": None if usage is None else [usage.cpu, usage.mem, usage.io, usage.iow, usage.vmem, usage.maxvmem],
     }
 

@@ -24,6 +24,7 @@ from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
 from gridengine.usage.failed import LOST, MIGRATING, RESCHEDULED, reason_on_host
+from gridengine.usage.unit_usage import sum_by_unit
 from gridengine.values.task_key import TaskKey
 
 
@@ -103,11 +104,11 @@ def goes_behind(state: State, job: Job) -> bool:
 
 def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
     """The report plus the usage of slave tasks that have no records of their own (PE-13 accounting_summary)."""
-    if not task.slave_usage or not sums_up(state, task):
+    if not (task.slave_usage or task.slave_units) or not sums_up(state, task):
         return report
     names = {**report.usage, **task.slave_usage}
     usage = {name: report.usage.get(name, 0.0) + task.slave_usage.get(name, 0.0) for name in names}
-    return msgspec.structs.replace(report, usage=usage)
+    return msgspec.structs.replace(report, usage=usage, units=sum_by_unit([*report.units, *task.slave_units]))
 
 
 def _is_queues_shell(state: State, job: Job, task: Task) -> bool:

@@ -14,6 +14,7 @@ from gridengine.state.machines.held_units import hold_units
 from gridengine.state.reported import Reported
 from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
+from gridengine.usage.unit_usage import UnitUsage, sum_by_unit
 from gridengine.values.task_key import SlaveKey
 
 
@@ -59,7 +60,7 @@ class SlaveUsageRecorded(Event, frozen=True, tag=True):
 
 
 class SlaveEnded(Event, frozen=True, tag=True):
-    """The slave task `number` has ended. `usage`: as in `Ended` of `gridengine.protocols.delivery`."""
+    """The slave task `number` has ended. `usage`, `units`: as in `Ended` of `gridengine.protocols.delivery`."""
 
     job_id: int
     task_id: int
@@ -70,6 +71,7 @@ class SlaveEnded(Event, frozen=True, tag=True):
     failed: int = 0
     reason: str = ""
     usage: dict[str, float] = {}
+    units: list[UnitUsage] = []
 
 
 SlaveEvent = SlaveRequested | SlaveCommandApplied | SlaveUsageReported | SlaveUsageRecorded | SlaveEnded
@@ -105,7 +107,7 @@ def abandon_slaves(state: State, job: Job, task: Task) -> None:
             host = state.hosts.setdefault(slave.host, Host(slave.host))
             host.abandoned.append(key)
             hold_units(state, host, key, task)
-    task.slaves, task.slaves_begun, task.slave_usage, task.master_end = {}, 0, {}, None
+    task.slaves, task.slaves_begun, task.slave_usage, task.slave_units, task.master_end = {}, 0, {}, [], None
 
 
 def _slave(state: State, event: Any) -> SlaveTask | None:
@@ -147,6 +149,8 @@ def _slave_ended(state: State, event: SlaveEnded) -> None:
     for name, value in event.usage.items():
         if name != "ru_wallclock":
             task.slave_usage[name] = task.slave_usage.get(name, 0.0) + value
+    if event.units:
+        task.slave_units = sum_by_unit([*task.slave_units, *event.units])
     ended = [number for number, each in task.slaves.items() if each.over]
     for number in ended[: max(0, len(ended) - ENDED_KEPT)]:
         del task.slaves[number]

@@ -77,7 +77,7 @@ def slave_ended(state: State, key: SlaveKey, report: Ended) -> Decision:
     task = job.tasks[key.task]
     records = [] if sums_up(state, task) else [(key.job, key.task, slave_record(state, job, task, slave, report))]
     end = report.end_time or slave.start_time
-    event = SlaveEnded(*key.master, key.number, end, report.exit_status, report.failed, report.reason, report.usage)
+    event = SlaveEnded(*key.master, key.number, end, report.exit_status, report.failed, report.reason, report.usage, report.units)
     return Decision(events=[event], accounting=records)
 
 
