@@ -20,6 +20,9 @@ _USAGE = (
     "ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw "
     "ru_nivcsw cpu mem io iow maxvmem ar_number"
 ).split()
+_UNIT_USAGE = (
+    "start_time end_time hostname resource unit identifier seconds measured utilisation memory energy shared".split()
+)
 _SHARE = (
     "curr_time usage_time node user project shares job_count level total long_target_share short_target_share actual_share "
     "usage cpu mem io ltcpu ltmem ltio"
@@ -33,6 +36,7 @@ _TABLES: dict[str, tuple[str, list[str]]] = {
     ),
     "sge_job_usage": ("ju", ["parent", "curr_time", *_USAGE]),
     "sge_job_request": ("jr", ["parent", "variable", "value"]),
+    "sge_unit_usage": ("uu", ["parent", *_UNIT_USAGE]),
     "sge_job_log": ("jl", "parent time event state user host state_time message".split()),
     "sge_share_log": ("sl", _SHARE),
     "sge_host": ("h", ["hostname"]),
@@ -59,6 +63,7 @@ ON j_job_number = w.job AND j_task_number = w.task AND j_pe_taskid = w.pe_task
    AND extract(epoch FROM j_submission_time) = w.submitted
 GROUP BY w.k"""
 
+_OF_JOBS = (records.TaskUsage, records.DeviceUsage, records.JobEvent)
 _RESERVATION_ID = "SELECT max(ar_id) FROM sge_ar WHERE ar_number = $1 AND extract(epoch FROM ar_submission_time) = $2"
 
 
@@ -130,7 +135,7 @@ class Loader:
 
     def _find_jobs(self, facts: Iterable[records.Fact]) -> None:
         """Look up the ids of all jobs in these facts that are not cached, in one query."""
-        jobs = [fact.job if isinstance(fact, (records.TaskUsage, records.JobEvent)) else fact for fact in facts]
+        jobs = [fact.job if isinstance(fact, _OF_JOBS) else fact for fact in facts]
         keys = list({job.key for job in jobs if isinstance(job, records.JobFacts) and job.key not in self._job_ids})
         if keys:
             columns = [[*range(len(keys))], *([getattr(key, name) for key in keys] for name in records.JobKey._fields)]
@@ -177,6 +182,8 @@ class Loader:
                 self._add("sge_job_usage", parent, fact.time, *(fact.values[name] for name in _USAGE))
                 for request in fact.requests:
                     self._add("sge_job_request", parent, *request)
+            case records.DeviceUsage():
+                self._add("sge_unit_usage", self._job_id(fact.job), *fact.values)
             case records.JobEvent():
                 parent = self._job_id(fact.job)
                 event_values = (fact.event, fact.state, fact.user, fact.host, fact.state_time, fact.message)

@@ -59,6 +59,14 @@ class TaskUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceUsage:
+    """The use of a device by an ended task of `job`. `values`: in the order of the columns of `sge_unit_usage`."""
+
+    job: JobFacts
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobEvent:
     """An entry of the log of `job`. `event`: its name; `state`: of the job then, since `state_time`. Times are epoch seconds."""
 
@@ -147,6 +155,7 @@ class ReservationUsage:
 Fact = (
     JobFacts
     | TaskUsage
+    | DeviceUsage
     | JobEvent
     | Values
     | Share
@@ -277,6 +286,13 @@ def _new_job(fields: list[str]) -> JobFacts:
     return JobFacts(key, name, group, owner, account, _parse_integer(priority), _project(project), department)
 
 
+def _unit_usage(fields: list[str]) -> DeviceUsage:
+    times = (_parse_optional_time(field) for field in fields[11:13])
+    *figures, shared = fields[17:23]
+    numbers = (float(figure) if figure else None for figure in figures)
+    return DeviceUsage(_new_job(fields), (*times, *fields[13:17], *numbers, _parse_integer(shared)))
+
+
 def _job_log(fields: list[str]) -> JobEvent:
     time, event, job, task, pe_task, state, user, host, state_time, priority, submitted = fields[:11]
     name, owner, group, project, department, account = fields[11:17]
@@ -371,6 +387,7 @@ _RECORD_FORMATS = {
     "new_job": _RecordFormat(11, _new_job),
     "job_log": _RecordFormat(17, _job_log),
     "acct": _RecordFormat(1, _new_job),  # read by accounting_record
+    "unit_usage": _RecordFormat(23, _unit_usage),
     "queue": _RecordFormat(4, _queue),
     "queue_consumable": _RecordFormat(5, _queue_consumable),
     "host": _RecordFormat(4, _host),

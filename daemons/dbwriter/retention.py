@@ -53,7 +53,7 @@ GROUP BY ar_id HAVING max(ara_end_time) < to_timestamp($1::double precision)"""
 
 
 _LIMIT = "to_timestamp($1::double precision)"
-_JOB_CHILDREN = ("sge_job_usage", "ju"), ("sge_job_request", "jr"), ("sge_job_log", "jl")
+_JOB_CHILDREN = ("sge_job_usage", "ju"), ("sge_job_request", "jr"), ("sge_job_log", "jl"), ("sge_unit_usage", "uu")
 _RESERVATION_CHILDREN = (
     ("sge_ar_attribute", "ara"),
     ("sge_ar_usage", "aru"),

@@ -4,7 +4,7 @@
 
 CREATE TABLE sge_unit_usage (
     uu_id integer PRIMARY KEY,
-    uu_parent integer,
+    uu_parent integer REFERENCES sge_job (j_id),
     uu_start_time timestamp with time zone,
     uu_end_time timestamp with time zone,
     uu_hostname text,
@@ -24,7 +24,7 @@ CREATE INDEX sge_unit_usage_idx1 ON sge_unit_usage (uu_end_time);
 CREATE VIEW view_unit_usage AS
 SELECT j_job_number AS job_number, j_task_number AS task_number, j_pe_taskid AS pe_taskid, j_job_name AS name,
        j_group AS "group", j_owner AS username, j_account AS account, j_project AS project, j_department AS department,
-       uu_start_time AS start_time, uu_end_time AS end_time, uu_hostname AS hostname, uu_resource AS resource, uu_unit AS unit,
-       uu_identifier AS identifier, uu_seconds AS seconds, uu_measured AS measured, uu_utilisation AS utilisation,
-       uu_memory AS memory, uu_energy AS energy, uu_shared AS shared
+       j_submission_time AS submission_time, uu_start_time AS start_time, uu_end_time AS end_time, uu_hostname AS hostname,
+       uu_resource AS resource, uu_unit AS unit, uu_identifier AS identifier, uu_seconds AS seconds, uu_measured AS measured, uu_utilisation AS utilisation, uu_memory AS memory,
+       uu_energy AS energy, uu_shared AS shared
 FROM sge_job JOIN sge_unit_usage ON j_id = uu_parent;

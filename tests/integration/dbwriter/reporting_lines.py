@@ -35,6 +35,12 @@ def acct(job: int, start: int, end: int, **fields: object) -> str:
     return f"{end}:acct:{accounting_line(job, start, end, **fields)}"
 
 
+def unit_usage(job: int, start: int, end: int, unit: str, *figures: object, owner: str = "alice", submitted: int = 0) -> str:
+    """The record of a GPU of h1. figures: seconds, measured seconds, utilisation, memory, energy, shared."""
+    known = f"{submitted or start - 10}:{job}:0:NONE:job:{owner}:users::physics:sge:0"
+    return f"{end}:unit_usage:{known}:{start}:{end}:h1:gpu:{unit}:GPU-{unit}:{':'.join(map(str, figures))}"
+
+
 def new_job(job: int, submitted: int, owner: str = "alice", project: str = "") -> str:
     return f"{submitted}:new_job:{submitted}:{job}:-1:NONE:sleep:{owner}:users:{project}:defaultdepartment:sge:1024"
 

@@ -8,7 +8,7 @@ import pytest
 
 from daemons.dbwriter.retention import delete_expired
 from tests.integration.dbwriter.plays import Play
-from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct, job_log, reservation
+from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct, job_log, reservation, unit_usage
 
 HOUR = 3600
 
@@ -116,6 +116,7 @@ def test_an_import_derives_its_hours_anew(play: Play, tmp_path: Path) -> None:
 def test_each_kind_of_row_is_deleted_after_its_own_time(play: Play) -> None:
     play.append([slots(DAY, 4), f"{DAY}:host:h1:{DAY}:X:np_load_avg=1.0,other=2.0", job_log(1, DAY, "pending")])
     play.append([acct(1, DAY, DAY + 60), *reservation(5, DAY, DAY + 100, DAY + 400)])
+    play.append([unit_usage(1, DAY, DAY + 60, "0", 60, 50, 0.5, "", "", 0)])
     play.write()
     counts = {
         "raw load": "SELECT count(*) FROM view_host_values WHERE variable = 'np_load_avg'",
@@ -123,6 +124,7 @@ def test_each_kind_of_row_is_deleted_after_its_own_time(play: Play) -> None:
         "job log": "SELECT count(*) FROM sge_job_log",
         "other load": "SELECT count(*) FROM view_host_values WHERE variable IN ('other', 'h_load')",
         "jobs": "SELECT count(*) FROM view_accounting",
+        "devices": "SELECT count(*) FROM view_unit_usage",
         "reservations": "SELECT count(*) FROM view_ar_log",
     }
 
@@ -136,9 +138,9 @@ def test_each_kind_of_row_is_deleted_after_its_own_time(play: Play) -> None:
     everything = set(counts)
     assert left(6, 0) == everything
     assert left(8, 0) == everything - {"raw load"}
-    assert left(32, 0) == {"other load", "jobs", "reservations"}
-    assert left(3 * 366, 0) == {"jobs", "reservations"}
-    assert left(99, 100) == {"jobs", "reservations"}
+    assert left(32, 0) == {"other load", "jobs", "devices", "reservations"}
+    assert left(3 * 366, 0) == {"jobs", "devices", "reservations"}
+    assert left(99, 100) == {"jobs", "devices", "reservations"}
     assert left(101, 100) == set()
     assert play.rows("SELECT count(*) FROM sge_job") == [(0,)]
     assert play.rows("SELECT count(*) FROM sge_ar") == [(0,)]

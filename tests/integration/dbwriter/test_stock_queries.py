@@ -17,7 +17,7 @@ from daemons.dbwriter.database import Database, QueryLimits
 from daemons.dbwriter.duckdb_database import DuckdbDatabase
 from daemons.dbwriter.queries import BUILT_IN_DIRECTORY, read_queries
 from tests.integration.dbwriter.plays import Play
-from tests.integration.dbwriter.reporting_lines import acct, job_log, reservation
+from tests.integration.dbwriter.reporting_lines import acct, job_log, reservation, unit_usage
 
 HOUR, DAY = 3600, 86_400
 NOW = int(time.time())
@@ -105,6 +105,17 @@ SLOTS = [
 ]
 
 
+#: job, unit, seconds, measured seconds, utilisation, bytes, J, whether it was shared: "" for unknown
+GPUS: list[tuple[int, str, float, float, Any, Any, Any, int]] = [
+    (1, "0", 600, 590, 0.9, 2.0**31, 3.6e6, 0),
+    (1, "1", 600, 590, 0.02, 2.0**30, 7.2e6, 0),
+    (2, "0", 955, 900, 0.05, 2.0**29, "", 1),
+    (4, "0", 7500, 0, "", "", "", 0),
+    (8, "0", 1600, 1600, 0.08, 2.0**30, 1.8e6, 0),
+    (8, "1", 1600, 400, 0.0, 0, 0, 0),
+]
+
+
 @pytest.fixture(scope="module", params=["duckdb", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """A database into which the known day was written."""
@@ -120,6 +131,10 @@ def _written(place: Path, address: str) -> Iterator[Database]:
     for number, (owner, start, end) in RESERVATIONS.items():
         play.append(reservation(number, BEGIN, BEGIN + start, BEGIN + end, owner, f"name{number}"))
     play.append(job.line() for job in JOBS)
+    for number, unit, *figures in GPUS:
+        job = next(each for each in JOBS if each.number == number)
+        times = BEGIN + job.start, BEGIN + job.end
+        play.append([unit_usage(number, *times, unit, *figures, owner=job.owner, submitted=BEGIN + job.submitted)])
     states = ((0, "pending"), (45, "sent"), (1000, "finished"))
     play.append(job_log(2, BEGIN + at, event, submitted=BEGIN) for at, event in states)
     play.append(f"{BEGIN + at}:host:{host}:{BEGIN + at}:X:np_load_avg={load:f}" for at, host, load in LOADS)
@@ -170,6 +185,19 @@ def averaged(values: list[tuple[date, float]]) -> Rows:
 
 def counted(keys: list[Any]) -> Rows:
     return [(*key, number) for key, number in sorted(Counter(keys).items())]
+
+
+def gpu_usage() -> Rows:
+    found = []
+    for owner, at in sorted({(job.owner, month(job.end)) for job in JOBS if job.number in {row[0] for row in GPUS}}):
+        ends = {job.number for job in JOBS if (job.owner, month(job.end)) == (owner, at)}
+        rows = [row for row in GPUS if row[0] in ends]
+        measured = sum(row[3] for row in rows)
+        busy = sum((row[4] or 0) * row[3] for row in rows)
+        energy = [row[6] / 3.6e6 for row in rows if row[6] != ""]
+        hours = sum(row[2] for row in rows) / HOUR
+        found.append((at, owner, hours, round(100 * busy / measured, 1), sum(energy) if energy else None))
+    return sorted(found)
 
 
 def used(number: int, slots: bool) -> float:
@@ -260,6 +288,15 @@ EXPECTED: dict[str, tuple[str, dict[str, str | Callable[[], str]], Callable[[], 
     ),
     "Average Job Wait Time": ("day wait_time", {}, wait_times),
     "Failures by Host": ("hostname failed jobs", {}, lambda: counted([(job.host, job.failed) for job in JOBS if job.failed])),
+    "GPU Usage": ("time username gpu_hours utilisation energy", {}, gpu_usage),
+    "Idle GPUs": (
+        "job_number task_number username project end_time gpus gpu_hours utilisation memory_gb",
+        {},
+        lambda: [
+            (8, 0, "carol", "p1", when(DAY + HOUR + 5000), 2, 3200 / HOUR, 6.4, 1),
+            (2, 0, "bob", "p1", when(1000), 1, 955 / HOUR, 5, 0.5),
+        ],
+    ),
     "Host Load": (
         "time hostname load",
         {},
@@ -322,6 +359,7 @@ def test_statistics_count_the_rows_of_each_table(database: Database) -> None:
     jobs = {(job.number, job.submitted) for job in JOBS}
     asked = sum(len(job.asked.split(",")) for job in JOBS if job.asked)
     right = {"sge_job": len(jobs), "sge_job_usage": len(JOBS), "sge_job_log": 3, "sge_job_request": asked, "sge_share_log": 0}
+    right["sge_unit_usage"] = len(GPUS)
     right |= {"sge_ar": 3, "sge_ar_attribute": 3, "sge_ar_log": 9, "sge_ar_usage": 6, "sge_ar_resource_usage": 6}
     right |= {"sge_host": 2, "sge_queue": 2, "sge_user": 3, "sge_project": 2, "sge_department": 2, "sge_group": 1}
     assert {name: counts[name] for name in right} == right

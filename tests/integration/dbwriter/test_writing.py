@@ -47,10 +47,10 @@ def test_a_database_of_a_newer_schema_is_left_alone(play: Play) -> None:
     play.append([new_job(1, DAY)])
     play.write()
     database = play.open()
-    database.run("INSERT INTO sge_version VALUES (101, 'later', current_timestamp)")
+    database.run("INSERT INTO sge_version VALUES (102, 'later', current_timestamp)")
     database.close()
     play.append([acct(1, DAY, DAY + 5)])
-    with pytest.raises(SchemaError, match="version 101 of the schema; this program knows versions up to 100"):
+    with pytest.raises(SchemaError, match="version 102 of the schema; this program knows versions up to 101"):
         play.write()
     assert play.rows("SELECT count(*) FROM sge_job_usage") == [(0,)]
 
