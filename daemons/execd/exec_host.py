@@ -30,6 +30,7 @@ from daemons.execd.resource_assignment import ResourceAssigner, permitted_proces
 from daemons.execd.saved_configuration import read_configuration, save_configuration
 from daemons.execd.site import PID_FILE, read_site
 from daemons.execd.tasks import Tasks
+from daemons.execd.unit_sampler import UnitSampler
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end
 from daemons.runtime.messages import open_messages, set_loglevel
@@ -96,6 +97,7 @@ class ExecHost:
         )
         self._attempt_log = AttemptLog(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._attempt_log, self._report, self._assigner, self._report_sensed_load)
+        self._sampler = UnitSampler(self._tasks.unit_meters)
         self._health = Health(site, self._report)
         self._outputs = OutputReader(self._tasks.directories, self._tasks.ended_outputs)
         self._reporter = Reporter(
@@ -119,6 +121,7 @@ class ExecHost:
                 ("reports to the qmaster", self._reporter.run),
                 ("load reports", self._report_load),
                 ("the measurement of usage", self._measure_usage),
+                ("the reading of devices", self._sampler.run),
                 ("the check of the spool directory", self._health.run),
                 ("the watch of devices", self._devices.run),
             )
@@ -213,6 +216,7 @@ class ExecHost:
             asyncio.get_running_loop().run_in_executor(None, remove_all, kept)
         self._reporter.configure(configuration)
         self._assigner.configure(configuration)
+        self._sampler.configure(configuration)
         note_cgroups(self._site.spool, self._assigner.cgroups)
         set_loglevel(configuration.loglevel)
         self._configured.set()

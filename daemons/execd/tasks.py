@@ -25,6 +25,7 @@ from daemons.execd.launcher_client import LauncherClient, LauncherLostError
 from daemons.execd.resource_assignment import ResourceAssigner, confinement
 from daemons.execd.site import HostSite
 from daemons.execd.task_config import gid_of, limits
+from daemons.execd.unit_meters import UnitMeters, gpus_of, since_boot
 from gridengine.errors import UnavailableError, plain_fault
 from gridengine.protocols.delivery import (
     Acknowledgement,
@@ -72,8 +73,10 @@ class Tasks:
         self._confinements = {key: task.confinement for key, task in on_disk.items()}
         self._scripts, self.ended_outputs = JobScripts(site.job_scripts), EndedOutputs()
         self._scripts.keep_only({key[0] for key in on_disk})
+        self.unit_meters = UnitMeters(site.host)
         for key, task in on_disk.items():
             assigner.restore(key, task.cores, task.gpus)
+            self.unit_meters.add(key, self.directories[key], gpus_of(task.origin.units, (), task.gpus))
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
         self._orphans: set[TaskKey] = set()  # the qmaster does not know them
@@ -163,6 +166,7 @@ class Tasks:
         self._submitted[start.key] = start.submit_time
         self._by_path[str(directory)] = start.key
         self._origins[start.key] = Origin.of(start)
+        self.unit_meters.add(start.key, directory, gpus_of(start.units, (), assigned.gpus))
         limited = limits(start, configuration) if assigned.cgroups is not None else {}
         self._confinements[start.key] = confinement(assigned, limited)
         if assigned.cores:
@@ -312,6 +316,7 @@ class Tasks:
             return
         self._release(key)
         self._ended.add(key)
+        end.units = self.unit_meters.end(key, end.end_time - end.start_time if end.start_time else 0.0)
         if self._reports_allocation and end.start_time:
             end.usage |= active_jobs.reserved_usage(self.directories[key], end.usage.get("ru_wallclock", 0.0))
         self._log_faults(key)
@@ -339,6 +344,7 @@ class Tasks:
         for known in (self._ended, self._forgotten, self._checkpointed, self._orphans):
             known.discard(key)
         self._idle.pop(key, None)
+        self.unit_meters.remove(key)
         self.ended_outputs.note(key, directory)
         keep = self.configuration is not None and self.configuration.execd_params.keep_active
         active_jobs.remove(self._site, directory, keep)
@@ -373,6 +379,8 @@ class Tasks:
             usage = None
             if directory is not None and key not in self._ended:
                 usage = active_jobs.current_usage(directory, with_reservation=self._reports_allocation)
+            if usage is not None and directory is not None:
+                usage.units = self.unit_meters.usage(key, active_jobs.running_seconds(directory, since_boot()))
             if usage is not None and key in self._idle and self._idle[key].note_usage(usage):
                 self._report(UsageReport(key, usage))
             pid = active_jobs.read_checkpoint(directory) if directory is not None and key not in self._checkpointed else 0

@@ -33,6 +33,8 @@ EXECD_PARAMETERS = dict.fromkeys(
 ) | {
     "CORES_PER_SLOT": "0",
     "ENABLE_BINDING": "TRUE",
+    "GPU_INTERVAL": "10",
+    "GPU_JOB_FILES": "NONE",
     "METHOD_TIMEOUT": "1:0:0",
     "PDC_INTERVAL": "1",
     "PTF_MIN_PRIORITY": "19",

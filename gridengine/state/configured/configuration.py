@@ -16,7 +16,7 @@ from msgspec.structs import fields
 from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
 from gridengine.errors import InvalidValueError
 from gridengine.state.configured.typed import typed
-from gridengine.syntax.lists import none_as_null
+from gridengine.syntax.lists import is_none, none_as_null
 from gridengine.values.units import INFINITY, parse_bool, parse_memory, parse_time
 
 T = TypeVar("T")
@@ -77,7 +77,8 @@ class ExecdParameters(Struct, frozen=True):
     """execd_params, by their names in lower case.
 
     Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots. So are
-    ENABLE_CGROUPS, in whose place USE_CGROUPS counts where it is not given, CPU_BY_SLOTS, IO_BY_SLOTS and CORES_PER_SLOT.
+    ENABLE_CGROUPS, in whose place USE_CGROUPS counts where it is not given, CPU_BY_SLOTS, IO_BY_SLOTS and CORES_PER_SLOT,
+    and GPU_INTERVAL and GPU_JOB_FILES.
     """
 
     acct_reserved_usage: bool
@@ -94,6 +95,10 @@ class ExecdParameters(Struct, frozen=True):
     cores_per_slot: int
     #: None if it is not given
     inherit_env: bool | None
+    #: between two readings of the devices of jobs; None for NEVER, 0 for PER_LOAD_REPORT
+    gpu_interval_s: float | None
+    #: directory of a file for each GPU with its jobs, None for none
+    gpu_job_files: str | None
     #: `s_…` and `h_…` of descriptors, maxproc, memorylocked and locks as far as they are given, INFINITY for none
     limits: dict[str, float]
     #: None for NEVER, 0 for PER_LOAD_REPORT
@@ -124,6 +129,8 @@ class ExecdParameters(Struct, frozen=True):
             **flags,
             cores_per_slot=given.read("cores_per_slot", _count),
             inherit_env=given.optional("inherit_env", _is_true),
+            gpu_interval_s=given.read("gpu_interval", _interval),
+            gpu_job_files=given.read("gpu_job_files", _directory),
             limits={name: limit for name, limit in limits.items() if limit is not None},
             pdc_interval_s=given.read("pdc_interval", _interval),
             method_timeout_s=None if method_timeout_s == INFINITY else method_timeout_s,
@@ -301,6 +308,14 @@ def _interval(text: str) -> float | None:
     """PDC_INTERVAL: at least a second; NEVER; PER_LOAD_REPORT, which is 0."""
     keyword = text.upper()
     return None if keyword == "NEVER" else 0.0 if keyword == "PER_LOAD_REPORT" else max(1.0, _finite_time(text))
+
+
+def _directory(text: str) -> str | None:
+    if is_none(text):
+        return None
+    if not text.startswith("/"):
+        raise InvalidValueError(f'"{text}" is not an absolute path')
+    return text
 
 
 def _nice(text: str) -> int:
