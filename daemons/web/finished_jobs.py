@@ -17,6 +17,7 @@ from gridengine.state.jobs import FinishedJob, Job
 from gridengine.usage.accounting import AccountingRecord
 from gridengine.usage.failed import TEXTS
 from gridengine.usage.requested_memory import requested_memory, requests_of_category
+from gridengine.usage.unit_usage import UnitUsage, json_fields, sum_by_unit
 
 _NONE = ("", "NONE")
 _MAX_PAGES = 30
@@ -28,7 +29,8 @@ class FinishedTask(NamedTuple):
     """The last attempt of the task `id`, 0 for a job that is not an array. Times: epoch s; `wallclock`, `cpu`: s, `cpu` with
     slave tasks; `maxvmem`, `requested_memory` for all slots (0 for none): bytes; `signal`: cause of the end, or 0.
 
-    `outcome`: a text; `failed`: code of sge_status(5), 0 for none; `failed_text`: the meaning of this code.
+    `outcome`: a text; `failed`: code of sge_status(5), 0 for none; `failed_text`: the meaning of this code. `devices`: their use,
+    the fields of `unit_usage.json_fields` each, with slave tasks.
     """
 
     id: int
@@ -46,6 +48,7 @@ class FinishedTask(NamedTuple):
     maxvmem: float
     slots: int
     requested_memory: float
+    devices: list[dict[str, Any]]
 
     @property
     def is_good(self) -> bool:
@@ -142,11 +145,13 @@ def _last_attempts(records: list[AccountingRecord]) -> list[FinishedTask]:
     """The last attempt of each task of a job, failed tasks first."""
     last = {record.task_number: record for record in records if _is_master(record)}
     cpu_of_slaves: defaultdict[str, float] = defaultdict(float)
+    devices = {task: record.unit_usage for task, record in last.items()}
     for record in records:
         task = record.task_number
         if not _is_master(record) and task in last and float(record.start_time) >= float(last[task].start_time):
             cpu_of_slaves[task] += float(record.cpu or 0)
-    tasks = [_finished_task(record, cpu_of_slaves[task]) for task, record in last.items()]
+            devices[task] += record.unit_usage
+    tasks = [_finished_task(record, cpu_of_slaves[task], devices[task]) for task, record in last.items()]
     return sorted(tasks, key=lambda each: (each.is_good, each.id))
 
 
@@ -195,7 +200,7 @@ def _is_master(record: AccountingRecord) -> bool:
     return record.pe_taskid in _NONE
 
 
-def _finished_task(record: AccountingRecord, cpu_of_slaves: float) -> FinishedTask:
+def _finished_task(record: AccountingRecord, cpu_of_slaves: float, devices: list[UnitUsage]) -> FinishedTask:
     code, status, slots = int(record.failed or 0), int(record.exit_status or 0), int(record.slots or 0)
     return FinishedTask(
         id=int(record.task_number or 0),
@@ -213,6 +218,7 @@ def _finished_task(record: AccountingRecord, cpu_of_slaves: float) -> FinishedTa
         maxvmem=float(record.maxvmem or 0),
         slots=slots,
         requested_memory=requested_memory(requests_of_category(record.category), slots)[1],
+        devices=list(map(json_fields, sum_by_unit(devices))),
     )
 
 

@@ -16,12 +16,15 @@ MAX_SAMPLES, MIN_TASK_SAMPLES, MAX_TASK_SAMPLES = 200_000, 10, 240
 
 
 class Sample(NamedTuple):
-    """`time`: epoch s; `cpu`: s since the start; `vmem`, `maxvmem`: bytes."""
+    """`time`: epoch s; `cpu`: s since the start; `vmem`, `maxvmem`: bytes. `gpu_busy`, `gpu_measured`: s since the start, of all
+    devices."""
 
     time: float
     cpu: float
     vmem: float
     maxvmem: float
+    gpu_busy: float = 0.0
+    gpu_measured: float = 0.0
 
 
 class UsageHistory:
@@ -54,6 +57,8 @@ class UsageHistory:
         if task is None or task.usage is None:
             return
         samples = self._samples.setdefault(key, [Sample(task.start_time, 0.0, 0.0, 0.0)])
-        samples.append(Sample(time, used.cpu, used.vmem, used.maxvmem))
+        measured = sum(unit.measured for unit in used.units)
+        busy = sum((unit.utilisation or 0.0) * unit.measured for unit in used.units)
+        samples.append(Sample(time, used.cpu, used.vmem, used.maxvmem, busy, measured))
         if len(samples) > max(MIN_TASK_SAMPLES, min(MAX_TASK_SAMPLES, MAX_SAMPLES // len(self._samples))):
             del samples[1:-1:2]

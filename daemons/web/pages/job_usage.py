@@ -10,6 +10,7 @@ from daemons.web.pages.formats import memory
 from daemons.web.usage_history import Sample
 from gridengine.state.jobs import Job, Task
 from gridengine.usage.requested_memory import requested_memory
+from gridengine.usage.unit_usage import json_fields
 
 
 class UsagePlot(NamedTuple):
@@ -21,11 +22,13 @@ class UsagePlot(NamedTuple):
 
 
 class ShownUsage(NamedTuple):
-    """`task`: its number; `plots`: over the time of its run; `figures`: (resource, requested, current, peak) each."""
+    """`task`: its number; `plots`: over the time of its run; `figures`: (resource, requested, current, peak) each; `devices`: their
+    use so far, the fields of `unit_usage.json_fields` each."""
 
     task: int
     figures: list[tuple[str, str, str, str]]
     plots: list[UsagePlot]
+    devices: list[dict[str, Any]]
 
 
 def usage_of(job: Job, task: Task, samples: Sequence[Sample]) -> ShownUsage | None:
@@ -46,10 +49,20 @@ def usage_of(job: Job, task: Task, samples: Sequence[Sample]) -> ShownUsage | No
         UsagePlot("Memory in bytes", times, [{"label": label, "values": values} for label, values in lines]),
         UsagePlot("CPU cores used", times, [{"label": "in use", "values": busy}]),
     ]
-    return ShownUsage(task.id, figures, plots)
+    if used.units:
+        plots.append(UsagePlot("GPU utilisation in percent", times, [{"label": "mean", "values": gpu_utilisation(samples)}]))
+    return ShownUsage(task.id, figures, plots, list(map(json_fields, used.units)))
 
 
 def processors(samples: Sequence[Sample]) -> list[float]:
     """The number of busy processors between each sample and the previous sample."""
     return [max(0.0, new.cpu - old.cpu) / (new.time - old.time) if new.time > old.time else 0.0 for old, new in pairwise(samples)]
 
+
+
+def gpu_utilisation(samples: Sequence[Sample]) -> list[float | None]:
+    """The mean utilisation of the devices in percent between each sample and the previous one, None if nothing was measured."""
+    return [
+        100 * (new.gpu_busy - old.gpu_busy) / (new.gpu_measured - old.gpu_measured) if new.gpu_measured > old.gpu_measured else None
+        for old, new in pairwise(samples)
+    ]

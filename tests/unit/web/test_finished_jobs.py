@@ -14,6 +14,7 @@ import pytest
 from gridengine.protocols.delivery import Ended, OutputTail
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.usage.failed import AFTER_JOB, CHANGING_DIRECTORY, ENFORCED
+from gridengine.usage.unit_usage import UnitUsage
 from tests.unit.web.browsing import Visitor, rows, text_of, visiting
 from tests.unit.web.followed import ALICE, BOB, Followed
 
@@ -196,3 +197,10 @@ def test_a_task_in_error_shows_as_that(followed: Followed, page: Any) -> None:
     job = run(followed, failed=CHANGING_DIRECTORY)
     states = [row[1] for row in rows(page(f"/jobs/{job}"))]
     assert any(text.startswith("Eqw error") for text in states), states
+
+
+def test_the_page_of_a_finished_job_shows_its_devices(followed: Followed, page: Any) -> None:
+    job = run(followed, units=[UnitUsage("h1", "gpu", "0", 60.0, 0.5, 2.0**31, None, 50.0, identifier="GPU-a")])
+    (line,) = map(text_of, page(f"/jobs/{job}").xpath("//tr[contains(., 'GPU-a')]"))
+    assert line == "gpu 0 GPU-a h1 00:01:00 50.0 % 2.000G -"
+    assert "Devices" not in text_of(page(f"/jobs/{run(followed)}"))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from daemons.web import usage_history
-from daemons.web.pages.job_usage import processors, usage_of
+from daemons.web.pages.job_usage import gpu_utilisation, processors, usage_of
 from daemons.web.usage_history import Sample, UsageHistory
 from gridengine.protocols.delivery import UsageReport
 from gridengine.state.jobs import Usage
+from gridengine.usage.unit_usage import UnitUsage
 from tests.unit.web.browsing import rows, text_of, visiting
 from tests.unit.web.followed import ALICE, Followed
 
@@ -102,3 +103,25 @@ def test_the_page_of_a_job_shows_the_task_of_its_address(followed: Followed, tmp
     assert headings == ["Resource usage of task 1", "Resource usage of task 2"]
     assert len(second.xpath("//figure[@data-plot]")) == 2
     assert any(row[-1] == "2.000M" for row in rows(second, 1))
+
+
+def test_devices_are_shown_with_their_utilisation_over_time(followed: Followed, tmp_path: Path) -> None:
+    key = running(followed)
+    used = UnitUsage("h1", "gpu", "0", 40.0, 0.25, 2 * MB, 7.2e6, 40.0, True, "GPU-a")
+
+    async def play() -> Any:
+        async with visiting(followed, tmp_path, ALICE) as visitor:
+            for count, utilisation in ((1, 0.25), (2, 0.5)):
+                units = [used._replace(measured=40.0 * count, utilisation=utilisation)]
+                followed.cell.pass_time(40)
+                followed.cell.report("h1", UsageReport(key, Usage(cpu=count, vmem=MB, maxvmem=MB, units=units)))
+                followed.cell.master.flush()
+                followed.take()
+            return await visitor.get(f"/jobs/{key[0]}")
+
+    page = asyncio.run(play())
+    (line,) = map(text_of, page.xpath("//tr[contains(., 'GPU-a')]"))
+    assert line == "gpu 0 GPU-a shared h1 00:00:40 50.0 % 2.000M 2.000 kWh"
+    (figure,) = [figure for figure in page.xpath("//figure") if "GPU utilisation" in text_of(figure.getparent())]
+    samples = [Sample(0.0, 0.0, 0.0, 0.0), Sample(40.0, 0, 0, 0, 10.0, 40.0), Sample(80.0, 0, 0, 0, 40.0, 80.0)]
+    assert gpu_utilisation([*samples, samples[-1]]) == [25.0, 75.0, None]
