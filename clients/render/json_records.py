@@ -98,11 +98,11 @@ _IN_KIB = "ru_maxrss"
 
 def accounting_records(records: "Iterable[AccountingRecord]") -> "Fields":
     """Whole records of accounting."""
-    return {
-        "records": [
-            {**accounting_fields(record), "notes": record.notes, "unit_usage": unit_usage(record.unit_usage)} for record in records
-        ]
-    }
+    return {"records": [{**accounting_fields(record), **_beside_the_fields(record)} for record in records]}
+
+
+def _beside_the_fields(record: "AccountingRecord") -> "Fields":
+    return {"notes": record.notes, "unit_usage": unit_usage(record.unit_usage)}
 
 
 def unit_usage(rows: "Iterable[Sequence[Any]]") -> "list[Fields]":

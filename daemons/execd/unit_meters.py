@@ -1,6 +1,7 @@
 """Unit meters: the figures that accumulate for the devices of the tasks on this host, from one reading to the next.
 
-Owns the arithmetic, and the file `units` in a task's directory, which a restarted daemon goes on from. Reads no device. `tasks` adds and removes tasks, `unit_sampler` brings readings. Source: adr/0355.
+Owns the arithmetic, and the file `units` in a task's directory, which a restarted daemon goes on from. Reads no device. `tasks`
+adds and removes tasks, `unit_sampler` brings readings. Source: adr/0355.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ class _Held(NamedTuple):
 
 
 class UnitMeters:
-    """The meters of all tasks of `host`; `clock`: seconds since boot. A job's slave tasks have the devices of the job, so the first
-    task of a job here has the meters, and another one when that has ended."""
+    """The meters of all tasks of `host`; `clock`: seconds since boot. Slave tasks have the devices of their job, so the first
+    task of a job here is counted, and another one when that has ended."""
 
     def __init__(self, host: str, clock: Callable[[], float] = since_boot) -> None:
         self._host, self._clock = host, clock
@@ -151,8 +152,8 @@ class UnitMeters:
         self.on_change()
 
     def end(self, key: TaskKey, seconds: float) -> list[UnitUsage]:
-        """The task, which ran for these seconds, has ended: its usage, the same when it is asked for again. Another task of the job
-        here that has the same devices is counted from now on."""
+        """The usage of a task that has ended after these seconds, the same when it is asked for again. Another task of its job
+        that has the same devices here is counted from now on."""
         if key not in self._ended:
             self._ended[key] = self.usage(key, seconds)
             self._release(key)

@@ -39,6 +39,14 @@ class UsageHistory:
         """The samples of a running task, the oldest first; the first sample is its start, without usage."""
         return self._samples.get((job, task), [])
 
+    def busy_gpus(self, job: int, task: int) -> float:
+        """The number of GPUs that a running task kept busy between its last two reports, a GPU of half utilisation as a half."""
+        *_, old, new = (Sample(0.0, 0.0, 0.0, 0.0), Sample(0.0, 0.0, 0.0, 0.0), *self.of(job, task))
+        known = self._mirror.state.task(job, task)
+        units = len(known.usage.units) if known is not None and known.usage is not None else 0
+        measured = new.gpu_measured - old.gpu_measured
+        return units * (new.gpu_busy - old.gpu_busy) / measured if measured > 0 else 0.0
+
     def _note(self, change: MirroredChange) -> None:
         if change.whole:
             self._samples.clear()

@@ -29,7 +29,8 @@ class AccountingRecord(tuple[str, ...]):
     GB s, `io` GB, `maxvmem` bytes, the rest of usage s or as in getrusage(2). NONE: no such thing.
 
     A record of the index may have one more text, a JSON object: the descriptive fields of the job by name
-    (`field_names.LABELLED`), under `reason` the reason of the task's failure, and under `unit usage` that of its devices. Source: sge_accounting(5), AC-1.
+    (`field_names.LABELLED`), under `reason` the reason of the task's failure, and under `unit usage` the use of its devices.
+    Source: sge_accounting(5), AC-1.
     """
 
     # a plain tuple, since typing.NamedTuple and what it imports cost a command as much as its request

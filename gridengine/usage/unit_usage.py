@@ -1,7 +1,7 @@
 """Unit usage: what a task has used of a named unit that is a device, as a GPU.
 
-Owns the figures, their sum over several tasks, and their texts. Pure; light enough for clients. Made by `sge_execd`, kept with the
-accounting record, shown by commands and pages. Source: adr/0355.
+Owns the figures, their sum over several tasks, and their texts. Pure; light enough for clients. Made by `sge_execd`, kept with
+the accounting record, shown by commands and pages. Source: adr/0355.
 """
 
 from collections.abc import Iterable, Sequence

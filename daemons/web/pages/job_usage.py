@@ -22,8 +22,8 @@ class UsagePlot(NamedTuple):
 
 
 class ShownUsage(NamedTuple):
-    """`task`: its number; `plots`: over the time of its run; `figures`: (resource, requested, current, peak) each; `devices`: their
-    use so far, the fields of `unit_usage.json_fields` each."""
+    """`task`: its number; `plots`: over the time of its run; `figures`: (resource, requested, current, peak) each; `devices`:
+    their use so far, the fields of `unit_usage.json_fields` each."""
 
     task: int
     figures: list[tuple[str, str, str, str]]
@@ -62,7 +62,5 @@ def processors(samples: Sequence[Sample]) -> list[float]:
 
 def gpu_utilisation(samples: Sequence[Sample]) -> list[float | None]:
     """The mean utilisation of the devices in percent between each sample and the previous one, None if nothing was measured."""
-    return [
-        100 * (new.gpu_busy - old.gpu_busy) / (new.gpu_measured - old.gpu_measured) if new.gpu_measured > old.gpu_measured else None
-        for old, new in pairwise(samples)
-    ]
+    parts = ((new.gpu_busy - old.gpu_busy, new.gpu_measured - old.gpu_measured) for old, new in pairwise(samples))
+    return [100 * busy / measured if measured > 0 else None for busy, measured in parts]

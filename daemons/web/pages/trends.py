@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, NotFoundError, Page, Visit
 from daemons.web.trends.cell_figures import exec_hosts
-from daemons.web.trends.trend_store import CELL, HOST, QUEUE, Trend, series_name
+from daemons.web.trends.trend_store import CELL, GPU, HOST, QUEUE, Trend, series_name
 from gridengine.state.state import State
 
 DAY_S = 86_400.0
@@ -56,6 +56,10 @@ _PLOTS = {
         TrendPlot("Used memory in percent", (PlotLine("memory", "memory", "mark", scale=100.0),)),
         TrendPlot("Used slots", (PlotLine("used", "used", "accent"),)),
     ),
+    GPU: (TrendPlot("GPUs", (
+        PlotLine("used", "held by jobs", "accent"), PlotLine("busy", "busy", "ok", (2, 2)),
+        PlotLine("total", "total", "wait", (4, 3)),
+    )),),
     QUEUE: (TrendPlot("Slots", (PlotLine("used", "used", "accent"), PlotLine("total", "total", "wait", (4, 3)))),),
 }
 
@@ -90,6 +94,9 @@ async def trends(visit: Visit) -> Data:
     kind, name = series_of(shared.mirror.state, visit.parameter("host"), visit.parameter("queue"))
     trend = await shared.trends.read(series_name(kind, name), SPANS[span], shared.mirror.now)
     plots = [_shown(plot, trend) for plot in _PLOTS[kind]] if trend.times else []
+    if kind == CELL:
+        gpus = await shared.trends.read(series_name(GPU), SPANS[span], shared.mirror.now)
+        plots += [_shown(plot, gpus) for plot in _PLOTS[GPU]] if gpus.times else []
     tabs = [(label, link(visit.here, span=each), None) for each, label in _LABELS.items()]
     return {
         "title": {CELL: "the cell", HOST: f"host {name}", QUEUE: f"cluster queue {name}"}[kind], "plots": plots,

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from daemons.qmaster.queries.selection import Listing
 from gridengine.errors import InvalidValueError
+from gridengine.placement.config_snapshot import PlacementConfig
 from gridengine.placement.values import reported_value
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
 from gridengine.state.state import State
+from gridengine.values.gpus import GPUS
 from gridengine.values.ranges import Ranges
 
 UNKNOWN = math.nan
@@ -77,6 +79,14 @@ def host_loads(state: State) -> dict[str, HostLoad]:
     """The load of each execution host."""
     readers = [_reader(state, name) for name in ("load_avg", "num_proc", "mem_used", "mem_total")]
     return {name: _load(state.hosts.get(name), readers) for name in exec_hosts(state)}
+
+
+def gpu_total(state: State) -> float:
+    """The number of GPUs of all execution hosts."""
+    if GPUS not in state.complexes:
+        return 0.0
+    config = PlacementConfig.of(state)
+    return sum(config.host(name).consumables.get(GPUS, 0.0) for name in exec_hosts(state))
 
 
 def mean_load(loads: Iterable[HostLoad]) -> float:

@@ -13,8 +13,10 @@ from contextlib import suppress
 from daemons.runtime.log_once import LogOnce
 from daemons.web.job_rows import JobFilter
 from daemons.web.shared import Web
-from daemons.web.trends.cell_figures import cell_slots, host_loads, mean_load, task_count
-from daemons.web.trends.trend_store import CELL, FINEST, HOST, QUEUE, series_name
+from daemons.web.trends.cell_figures import cell_slots, gpu_total, host_loads, mean_load, task_count
+from daemons.web.trends.trend_store import CELL, FINEST, GPU, HOST, QUEUE, series_name
+from gridengine.state.bookings import CLUSTER
+from gridengine.values.gpus import GPUS
 
 _log = logging.getLogger(__name__)
 
@@ -76,4 +78,8 @@ def samples_of(shared: Web) -> Samples:
         samples[series_name(HOST, name)] = (host.load, host.memory, slots.hosts[name].used)
     for name, queue in slots.queues.items():
         samples[series_name(QUEUE, name)] = (queue.used, queue.total)
+    if total := gpu_total(state):
+        running = ((job.id, task.id) for job in state.jobs.values() for task in job.tasks.values() if task.usage)
+        busy = sum(shared.usage.busy_gpus(*each) for each in running)
+        samples[series_name(GPU)] = (state.bookings.of(CLUSTER, GPUS), total, busy)
     return samples

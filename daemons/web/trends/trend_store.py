@@ -25,14 +25,16 @@ from gridengine.errors import plain_fault
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-CELL, HOST, QUEUE = "cell", "host", "queue"
+CELL, HOST, QUEUE, GPU = "cell", "host", "queue", "gpu"
 """Kinds of series; `series_name` has the name of a series."""
 MEASURES: dict[str, tuple[str, ...]] = {
     CELL: ("used", "reserved", "free", "down", "pending", "running", "load"),
     HOST: ("load", "memory", "used"),
     QUEUE: ("used", "total"),
+    GPU: ("used", "total", "busy"),
 }
-"""The values of a series by its kind: numbers of slots and tasks, load by core, used fraction of memory."""
+"""The values of a series by its kind: numbers of slots and tasks, load by core, used fraction of memory,
+numbers of GPUs."""
 _NAN = math.nan
 _SCHEMA = """
 create table if not exists chunk(resolution integer, number integer, series text, samples blob,
@@ -74,7 +76,7 @@ class Trend(NamedTuple):
 
 
 def series_name(kind: str, name: str = "") -> str:
-    """The name of a series: of the cell, of a host, or of a cluster queue."""
+    """The name of a series: of the cell, of its GPUs, of a host, or of a cluster queue."""
     return f"{kind}/{name}" if name else kind
 
 

@@ -43,10 +43,12 @@ def test_the_usage_of_a_gpu_is_shown_while_its_job_runs_and_recorded_at_its_end(
     must, work, host = gpu_cell.must, gpu_cell.work, gpu_cell.host
     (work / "hold.sh").write_text(f"while [ ! -e {work}/over ]; do sleep 0.1; done\n")
     job = must("qsub", "-terse", "-o", "/dev/null", "-j", "y", "-l", "gpu=1", "hold.sh").strip()
-    eventually("an exporter finds the job of the GPU", lambda: [
-        (path.name, path.read_text()) for path in (work / "gpus").glob("*")
-    ] == [("0", f"{job}\n")])
-    eventually("the job shows its usage", lambda: f"gpu={host}=0 " in must("qstat", "-j", job) and "75.0%" in must("qstat", "-j", job))
+
+    def job_files() -> dict[str, str]:
+        return {path.name: path.read_text() for path in (work / "gpus").glob("[0-9]")}
+
+    eventually("an exporter finds the job of the GPU", lambda: job_files() == {"0": f"{job}\n"})
+    eventually("the job shows its usage", lambda: "utilisation=75.0%" in must("qstat", "-j", job))
     (work / "over").touch()
     eventually("the job has a record", lambda: gpu_cell.command("qacct", "-j", job).returncode == 0)
     (line,) = [line for line in must("qacct", "-j", job).splitlines() if line.startswith("unit usage")]
@@ -54,4 +56,4 @@ def test_the_usage_of_a_gpu_is_shown_while_its_job_runs_and_recorded_at_its_end(
     (used,) = json.loads(must("qacct", "-j", job, "-json"))["records"][0]["unit_usage"]
     assert (used["identifier"], used["utilisation"], used["maxmem_bytes"], used["energy_j"]) == ("GPU-0", 0.75, 2**31, None)
     assert 0 < used["measured_s"] <= used["time_s"] + 5
-    eventually("no GPU is in use", lambda: list((work / "gpus").iterdir()) == [])
+    eventually("no GPU is in use", lambda: job_files() == {})

@@ -14,10 +14,13 @@ from daemons.web.shared import WEB
 from daemons.web.trends.cell_figures import cell_slots, task_count
 from daemons.web.trends.sampler import TrendSampler, samples_of
 from daemons.web.trends.trend_store import MEASURES, TrendStore
-from gridengine.protocols.delivery import Load
+from gridengine.protocols.delivery import Load, UsageReport
+from gridengine.state.jobs import Usage
+from gridengine.usage.unit_usage import UnitUsage
 from tests.harness import LOAD, Cell
-from tests.unit.web.browsing import Visitor, page, rows, text_of
-from tests.unit.web.followed import Followed, web_of
+from tests.unit.qmaster.test_resource_maps import add_complex, set_values, start
+from tests.unit.web.browsing import Visitor, page, rows, text_of, visiting
+from tests.unit.web.followed import ALICE, Followed, web_of
 
 MINUTE = 60
 
@@ -68,8 +71,33 @@ def test_a_sample_has_slots_tasks_and_load_of_cell_hosts_and_queues(followed: Fo
     assert all(math.isnan(value) for value in samples["host/h3"][:2]) and samples["host/h3"][2] == used[2]
     assert samples["queue/all.q"] == (5, 12)
     assert {series.partition("/")[0]: len(values) for series, values in samples.items()} == {
-        kind: len(names) for kind, names in MEASURES.items()
+        kind: len(names) for kind, names in MEASURES.items() if kind != "gpu"
     }
+
+
+def test_gpus_that_jobs_hold_and_keep_busy_have_a_plot_where_hosts_have_some(followed: Followed, tmp_path: Path) -> None:
+    cell = followed.cell
+    assert not add_complex(cell) and not set_values(cell, "h1", "gpu=4(0-3)")
+    start(cell, hard=["gpu=2"])
+    followed.take()
+    (key,) = cell.running
+
+    async def play() -> tuple[Any, Any]:
+        async with visiting(followed, tmp_path, ALICE) as visitor:
+            for count, utilisation in ((1, 0.0), (2, 0.25)):
+                units = [UnitUsage("h1", "gpu", name, utilisation=utilisation, measured=40.0 * count) for name in "01"]
+                cell.pass_time(40)
+                cell.report(cell.running[key], UsageReport(key, Usage(cpu=count, units=units)))
+                cell.master.flush()
+                followed.take()
+            samples = samples_of(shared_of(visitor))
+            await sample(visitor, 2 * MINUTE, MINUTE)
+            return samples, await visitor.get("/trends")
+
+    samples, shown = asyncio.run(play())
+    assert samples["gpu"] == (2, 4, 1.0)
+    (figures,) = shown.xpath("//section[h2='GPUs']")
+    assert "held by jobs 2 2 2 2 busy 1 1 1 1 total 4 4 4 4" in text_of(figures)
 
 
 def test_slots_of_a_started_reservation_are_reserved_until_its_jobs_use_them(followed: Followed) -> None:
