@@ -63,7 +63,7 @@ ON j_job_number = w.job AND j_task_number = w.task AND j_pe_taskid = w.pe_task
    AND extract(epoch FROM j_submission_time) = w.submitted
 GROUP BY w.k"""
 
-_OF_JOBS = (records.TaskUsage, records.DeviceUsage, records.JobEvent)
+_OF_JOBS = (records.TaskUsage, records.UnitUse, records.JobEvent)
 _RESERVATION_ID = "SELECT max(ar_id) FROM sge_ar WHERE ar_number = $1 AND extract(epoch FROM ar_submission_time) = $2"
 
 
@@ -182,7 +182,7 @@ class Loader:
                 self._add("sge_job_usage", parent, fact.time, *(fact.values[name] for name in _USAGE))
                 for request in fact.requests:
                     self._add("sge_job_request", parent, *request)
-            case records.DeviceUsage():
+            case records.UnitUse():
                 self._add("sge_unit_usage", self._job_id(fact.job), *fact.values)
             case records.JobEvent():
                 parent = self._job_id(fact.job)

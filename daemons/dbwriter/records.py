@@ -59,8 +59,8 @@ class TaskUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceUsage:
-    """The use of a device by an ended task of `job`. `values`: in the order of the columns of `sge_unit_usage`."""
+class UnitUse:
+    """The use of a device by an ended task of `job`. `values`: of the columns of `sge_unit_usage`."""
 
     job: JobFacts
     values: tuple[object, ...]
@@ -155,7 +155,7 @@ class ReservationUsage:
 Fact = (
     JobFacts
     | TaskUsage
-    | DeviceUsage
+    | UnitUse
     | JobEvent
     | Values
     | Share
@@ -286,11 +286,10 @@ def _new_job(fields: list[str]) -> JobFacts:
     return JobFacts(key, name, group, owner, account, _parse_integer(priority), _project(project), department)
 
 
-def _unit_usage(fields: list[str]) -> DeviceUsage:
+def _unit_usage(fields: list[str]) -> UnitUse:
     times = (_parse_optional_time(field) for field in fields[11:13])
-    *figures, shared = fields[17:23]
-    numbers = (float(figure) if figure else None for figure in figures)
-    return DeviceUsage(_new_job(fields), (*times, *fields[13:17], *numbers, _parse_integer(shared)))
+    figures = (float(figure) if figure else None for figure in fields[17:22])
+    return UnitUse(_new_job(fields), (*times, *fields[13:17], *figures, _parse_integer(fields[22])))
 
 
 def _job_log(fields: list[str]) -> JobEvent:

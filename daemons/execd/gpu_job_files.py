@@ -1,6 +1,6 @@
 """GPU job files: a directory with a file for each GPU in use, which names its jobs, for exporters of metrics.
 
-Owns the files. Their form is that of dcgm-exporter (`--hpc-job-mapping-dir`): the name is the number of the GPU, each line a job.
+Owns the files, in the form of dcgm-exporter (`--hpc-job-mapping-dir`): the name is the number of the GPU, each line a job.
 Off unless execd_params GPU_JOB_FILES names a directory. Blocking file work. Called by `unit_sampler`. Source: adr/0355.
 """
 
@@ -26,14 +26,14 @@ class GpuJobFiles:
         self._logged = LogOnce()
 
     def configure(self, directory: str | None) -> None:
-        """Use this directory; the files in the one before are removed."""
+        """Use this directory; the files in the previous directory are removed."""
         if self._directory is not None and str(self._directory) != directory:
             self.write({})
         if directory is None or str(self._directory) != directory:
             self._directory, self._written = Path(directory) if directory is not None else None, None
 
     def write(self, jobs: Mapping[int, Sequence[int]]) -> None:
-        """Write the files of these GPUs (number -> jobs), and remove all others, also those of an earlier daemon."""
+        """Write the files of these GPUs (number -> jobs), and remove all others, also leftovers of an earlier daemon."""
         if self._directory is None or jobs == self._written:
             return
         try:

@@ -25,13 +25,12 @@ from gridengine.values.task_key import TaskKey
 _log = logging.getLogger(__name__)
 _FILE = "units"
 LONGEST_GAP_S = 60.0
-"""A reading stands for the time since the one before, but for no more than this: the daemon may have been down."""
+"""The longest time since the previous reading for which a reading stands: the daemon may have been down."""
 
 
-class Reading(NamedTuple):
-    """A device at one moment. `identifier`: of its vendor; `unit`: its name in a resource map, where it has the usual one.
-    `gpu`: number of the GPU that it is, or is a slice of. `utilisation`: 0..1, `memory`: bytes, `energy`: J, of a counter that
-    grows; None where the device does not tell."""
+class DeviceFigures(NamedTuple):
+    """A device at one moment. `identifier`: of the vendor; `unit`: the usual name in a resource map. `gpu`: number of the GPU, of
+    a slice the number of the whole GPU. `utilisation`: 0..1, `memory`: bytes, `energy`: J, a counter; None for unknown."""
 
     identifier: str
     unit: str
@@ -41,8 +40,8 @@ class Reading(NamedTuple):
     energy: float | None = None
 
 
-class Device(NamedTuple):
-    """A `unit` of a `resource` of this host. `identifier`: of its vendor, "" for unknown."""
+class TaskDevice(NamedTuple):
+    """A `unit` of a `resource` of this host. `identifier`: of the vendor, "" for unknown."""
 
     resource: str
     unit: str
@@ -50,8 +49,9 @@ class Device(NamedTuple):
 
 
 class UnitMeter(Struct, omit_defaults=True):
-    """A device of a task. `since`: when the task got it, `time`: of the last reading, `counter`: its energy. Times are seconds
-    since boot, a clock that is never set. `busy`: utilisation times seconds. The rest as in `UnitUsage`."""
+    """A device of a task: `unit` of `resource`. `since`: when the task got the device, `time`: of the last reading, `counter`:
+    the energy at that time. Times are seconds since boot, a clock that is never set. `busy`: utilisation times seconds.
+    `identifier`, `measured`, `memory`, `energy` and `shared` as in `UnitUsage`."""
 
     resource: str
     unit: str
@@ -65,12 +65,12 @@ class UnitMeter(Struct, omit_defaults=True):
     energy: float | None = None
     shared: bool = False
 
-    def is_of(self, reading: Reading) -> bool:
-        """Whether it is the device of a reading: by the vendor's name where that is known, else by the unit's."""
+    def is_of(self, reading: DeviceFigures) -> bool:
+        """Whether a reading is of this device: by the identifier where known, else by the unit."""
         return reading.identifier == self.identifier if self.identifier else self.unit in (reading.unit, reading.identifier)
 
-    def add(self, reading: Reading, now: float, shared: bool) -> None:
-        """Add a reading. The first one begins; each other one stands for the time since the one before."""
+    def add(self, reading: DeviceFigures, now: float, shared: bool) -> None:
+        """Add a reading. The first begins; a later one stands for the time since the reading before."""
         gap = now - self.time if self.time is not None else 0.0
         if reading.utilisation is not None and 0 < gap <= LONGEST_GAP_S:
             self.measured += gap
@@ -111,16 +111,16 @@ def since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def gpus_of(units: Mapping[str, Sequence[str]], identifiers: Sequence[str], numbers: Iterable[int]) -> list[Device]:
+def gpus_of(units: Mapping[str, Sequence[str]], identifiers: Sequence[str], numbers: Iterable[int]) -> list[TaskDevice]:
     """The GPUs of a task. `units`: as in `Start`; `identifiers`: of its named GPUs, [] for unknown; `numbers`: of the GPUs that
     this host has given it."""
     named = dict.fromkeys(units.get(GPUS, ()))
     known = zip(named, identifiers, strict=True) if len(identifiers) == len(named) else zip(named, [""] * len(named), strict=True)
-    return [*(Device(GPUS, unit, name) for unit, name in known), *(Device(GPUS, str(number)) for number in numbers)]
+    return [*(TaskDevice(GPUS, unit, name) for unit, name in known), *(TaskDevice(GPUS, str(number)) for number in numbers)]
 
 
 class _Held(NamedTuple):
-    """The devices of a task, and its directory."""
+    """The devices of a task, and the directory of the task."""
 
     directory: Path
     meters: list[UnitMeter]
@@ -128,7 +128,7 @@ class _Held(NamedTuple):
 
 class UnitMeters:
     """The meters of all tasks of `host`; `clock`: seconds since boot. Slave tasks have the devices of their job, so the first
-    task of a job here is counted, and another one when that has ended."""
+    task of a job here is counted, and after its end the next one."""
 
     def __init__(self, host: str, clock: Callable[[], float] = since_boot) -> None:
         self._host, self._clock = host, clock
@@ -140,7 +140,7 @@ class UnitMeters:
     def __bool__(self) -> bool:
         return bool(self._held)
 
-    def add(self, key: TaskKey, directory: Path, devices: Iterable[Device]) -> None:
+    def add(self, key: TaskKey, directory: Path, devices: Iterable[TaskDevice]) -> None:
         """A task starts, or is found after a restart, with these devices."""
         meters = [UnitMeter(device.resource, device.unit, self._clock(), device.identifier) for device in devices]
         if not meters:
@@ -152,8 +152,8 @@ class UnitMeters:
         self.on_change()
 
     def end(self, key: TaskKey, seconds: float) -> list[UnitUsage]:
-        """The usage of a task that has ended after these seconds, the same when it is asked for again. Another task of its job
-        that has the same devices here is counted from now on."""
+        """The usage of a task that has ended after these seconds; a repeated call returns the same. Another task of the job with
+        the same devices here is counted from now on."""
         if key not in self._ended:
             self._ended[key] = self.usage(key, seconds)
             self._release(key)
@@ -167,13 +167,13 @@ class UnitMeters:
     def _release(self, key: TaskKey) -> None:
         if self._held.pop(key, None) is None:
             return
-        for heir in sorted(other for other in self._held if other.master == key.master)[:1]:
-            for meter in self._held[heir].meters:
+        for successor in sorted(other for other in self._held if other.master == key.master)[:1]:
+            for meter in self._held[successor].meters:
                 meter.since = self._clock()
         self.on_change()
 
-    def note(self, readings: Sequence[Reading]) -> None:
-        """Add readings of the devices to the meters, and write these down. Blocking file work, as much as there are tasks."""
+    def note(self, readings: Sequence[DeviceFigures]) -> None:
+        """Add readings of the devices to the meters, and write the meters to disk. Blocking: a file for each task."""
         now, matched = self._clock(), self._match(readings)
         holders = Counter(reading.identifier for _, _, reading in matched)
         for _, meter, reading in matched:
@@ -181,8 +181,8 @@ class UnitMeters:
         for key in dict.fromkeys(key for key, _, _ in matched):
             _write(self._held[key])
 
-    def jobs_by_gpu(self, readings: Sequence[Reading]) -> dict[int, list[int]]:
-        """The jobs on each GPU that is in use, by its number."""
+    def jobs_by_gpu(self, readings: Sequence[DeviceFigures]) -> dict[int, list[int]]:
+        """The jobs on each GPU in use, by the number of the GPU."""
         found: dict[int, dict[int, None]] = {}
         for key, _, reading in self._match(readings):
             found.setdefault(reading.gpu, {})[key.job] = None
@@ -195,7 +195,7 @@ class UnitMeters:
         now = self._clock()
         return [meter.usage(self._host, seconds, now) for meter in self._held[key].meters]
 
-    def _match(self, readings: Sequence[Reading]) -> list[tuple[TaskKey, UnitMeter, Reading]]:
+    def _match(self, readings: Sequence[DeviceFigures]) -> list[tuple[TaskKey, UnitMeter, DeviceFigures]]:
         return [
             (key, meter, reading)
             for key in sorted(self._held)

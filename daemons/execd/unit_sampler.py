@@ -1,6 +1,6 @@
-"""Unit sampler: reads the devices of this host while tasks have some, for their usage.
+"""Unit sampler: reads the devices of this host while tasks have any, for the usage of the devices.
 
-Owns the reader, a process of its own: a driver that hangs or crashes does not hurt the daemon. None runs while no task has a
+Owns the reader, a separate process: a driver that hangs or crashes does not hurt the daemon. No reader runs while no task has a
 device. Called by the execd, which restarts it after a failure. Source: adr/0355.
 """
 
@@ -16,7 +16,7 @@ from contextlib import suppress
 import msgspec
 
 from daemons.execd.gpu_job_files import GpuJobFiles
-from daemons.execd.unit_meters import Reading, UnitMeters
+from daemons.execd.unit_meters import DeviceFigures, UnitMeters
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.log_once import LogOnce
@@ -34,7 +34,7 @@ class DeviceReaderError(OSError):
     """The reader has ended, hangs, or prints something else than readings. The text is a sentence."""
 
 
-def readings_of(reading: DeviceReading) -> list[Reading]:
+def readings_of(reading: DeviceReading) -> list[DeviceFigures]:
     """The devices of a line of the reader."""
     uses = {use.identifier: use for use in reading.usage}
     found = []
@@ -44,11 +44,11 @@ def readings_of(reading: DeviceReading) -> list[Reading]:
         use = uses.get(device.identifier)
         gpu = device.parent_index if device.parent else device.index
         if use is None:
-            found.append(Reading(device.identifier, device.unit, gpu))
+            found.append(DeviceFigures(device.identifier, device.unit, gpu))
             continue
         known = (use.utilisation, float(use.memory), use.energy)
         figures = (figure if figure >= 0 else None for figure in known)
-        found.append(Reading(device.identifier, device.unit, gpu, *figures))
+        found.append(DeviceFigures(device.identifier, device.unit, gpu, *figures))
     return found
 
 
@@ -74,7 +74,7 @@ class UnitSampler:
         self._meters, self._start = meters, start
         self._files = GpuJobFiles()
         self._interval_s: float | None = None
-        self._readings: list[Reading] = []
+        self._readings: list[DeviceFigures] = []
         self._process: Process | None = None
         self._changed = asyncio.Event()
         self._logged = LogOnce()

@@ -49,8 +49,8 @@ class SlaveTask(Struct, omit_defaults=True):
 
 
 class MasterEnd(Struct, omit_defaults=True):
-    """The end of the master of a parallel job, kept until its slaves have ended, too (TI-5). `usage`, `units`, `fault` and all
-    other fields as in a report (`Ended`)."""
+    """The end of the master of a parallel job, kept until its slaves have ended, too (TI-5). `usage`, `units`, `method`, `fault`
+    and all other fields as in a report (`Ended`)."""
 
     failed: int = 0
     exit_status: int = 0

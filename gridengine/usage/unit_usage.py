@@ -1,4 +1,4 @@
-"""Unit usage: what a task has used of a named unit that is a device, as a GPU.
+"""Unit usage: the use of a named unit that is a device, as a GPU, by a task.
 
 Owns the figures, their sum over several tasks, and their texts. Pure; light enough for clients. Made by `sge_execd`, kept with
 the accounting record, shown by commands and pages. Source: adr/0355.
@@ -19,7 +19,7 @@ class UnitUsage(NamedTuple):
 
     `seconds`: for which the task had the unit. `utilisation`: 0..1, mean over the `measured` seconds among them, None if nothing
     was measured. `memory`: bytes, the most at a measurement, None for unknown. `energy`: J, None for unknown. `shared`: another
-    task had the device at a measurement, and the figures are of all of them. `identifier`: of the vendor, "" for unknown.
+    task had the device at a measurement, and the figures count all tasks. `identifier`: of the vendor, "" for unknown.
     """
 
     host: str
@@ -41,7 +41,7 @@ def of_rows(rows: Iterable[Sequence[Any]]) -> list[UnitUsage]:
 
 
 def sum_by_unit(usages: Iterable[UnitUsage]) -> list[UnitUsage]:
-    """One entry for each unit, of tasks that had it one after another."""
+    """One entry for each unit, of tasks that had the unit in turn."""
     found: dict[tuple[str, str, str], UnitUsage] = {}
     for each in usages:
         key = each[:3]

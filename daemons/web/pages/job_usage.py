@@ -61,6 +61,7 @@ def processors(samples: Sequence[Sample]) -> list[float]:
 
 
 def gpu_utilisation(samples: Sequence[Sample]) -> list[float | None]:
-    """The mean utilisation of the devices in percent between each sample and the previous one, None if nothing was measured."""
+    """The mean utilisation of the devices in percent between each sample and the previous sample; None where nothing was
+    measured."""
     parts = ((new.gpu_busy - old.gpu_busy, new.gpu_measured - old.gpu_measured) for old, new in pairwise(samples))
     return [100 * busy / measured if measured > 0 else None for busy, measured in parts]

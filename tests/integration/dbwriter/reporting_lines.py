@@ -35,7 +35,7 @@ def acct(job: int, start: int, end: int, **fields: object) -> str:
     return f"{end}:acct:{accounting_line(job, start, end, **fields)}"
 
 
-def unit_usage(job: int, start: int, end: int, unit: str, *figures: object, owner: str = "alice", submitted: int = 0) -> str:
+def unit_usage(job: int, start: int, end: int, unit: object, *figures: object, owner: str = "alice", submitted: int = 0) -> str:
     """The record of a GPU of h1. figures: seconds, measured seconds, utilisation, memory, energy, shared."""
     known = f"{submitted or start - 10}:{job}:0:NONE:job:{owner}:users::physics:sge:0"
     return f"{end}:unit_usage:{known}:{start}:{end}:h1:gpu:{unit}:GPU-{unit}:{':'.join(map(str, figures))}"

@@ -93,6 +93,7 @@ JOBS = [
     Job(9, 50, 20_000, 30_000, project="p2"),
 ]
 ENDED = [job for job in JOBS if job.ended]
+BY_NUMBER = {job.number: job for job in JOBS}
 #: number -> owner, start, end (s from BEGIN); two slots each
 RESERVATIONS = {7: ("alice", 3600, 7200), 8: ("bob", 4000, 8000), 9: ("alice", 9000, 10_000)}
 LOADS = [(0, "h1", 1.0), (600, "h1", 3.0), (HOUR, "h2", 6.0), (THIS_HOUR - BEGIN, "h1", 8.0)]
@@ -105,8 +106,8 @@ SLOTS = [
 ]
 
 
-#: job, unit, seconds, measured seconds, utilisation, bytes, J, whether it was shared: "" for unknown
-GPUS: list[tuple[int, str, float, float, Any, Any, Any, int]] = [
+#: job, unit, seconds, measured seconds, utilisation, bytes, J, whether shared: "" for unknown
+GPUS: list[Any] = [
     (1, "0", 600, 590, 0.9, 2.0**31, 3.6e6, 0),
     (1, "1", 600, 590, 0.02, 2.0**30, 7.2e6, 0),
     (2, "0", 955, 900, 0.05, 2.0**29, "", 1),
@@ -131,10 +132,9 @@ def _written(place: Path, address: str) -> Iterator[Database]:
     for number, (owner, start, end) in RESERVATIONS.items():
         play.append(reservation(number, BEGIN, BEGIN + start, BEGIN + end, owner, f"name{number}"))
     play.append(job.line() for job in JOBS)
-    for number, unit, *figures in GPUS:
-        job = next(each for each in JOBS if each.number == number)
-        times = BEGIN + job.start, BEGIN + job.end
-        play.append([unit_usage(number, *times, unit, *figures, owner=job.owner, submitted=BEGIN + job.submitted)])
+    for number, *figures in GPUS:
+        job, names = BY_NUMBER[number], {"owner": BY_NUMBER[number].owner, "submitted": BEGIN + BY_NUMBER[number].submitted}
+        play.append([unit_usage(number, BEGIN + job.start, BEGIN + job.end, *figures, **names)])
     states = ((0, "pending"), (45, "sent"), (1000, "finished"))
     play.append(job_log(2, BEGIN + at, event, submitted=BEGIN) for at, event in states)
     play.append(f"{BEGIN + at}:host:{host}:{BEGIN + at}:X:np_load_avg={load:f}" for at, host, load in LOADS)
@@ -188,16 +188,12 @@ def counted(keys: list[Any]) -> Rows:
 
 
 def gpu_usage() -> Rows:
-    found = []
-    for owner, at in sorted({(job.owner, month(job.end)) for job in JOBS if job.number in {row[0] for row in GPUS}}):
-        ends = {job.number for job in JOBS if (job.owner, month(job.end)) == (owner, at)}
-        rows = [row for row in GPUS if row[0] in ends]
-        measured = sum(row[3] for row in rows)
-        busy = sum((row[4] or 0) * row[3] for row in rows)
-        energy = [row[6] / 3.6e6 for row in rows if row[6] != ""]
-        hours = sum(row[2] for row in rows) / HOUR
-        found.append((at, owner, hours, round(100 * busy / measured, 1), sum(energy) if energy else None))
-    return sorted(found)
+    sums: dict[Any, list[Any]] = defaultdict(lambda: [0.0, 0.0, 0.0, None])
+    for number, _, seconds, measured, utilisation, _, energy, _ in GPUS:
+        group = sums[month(BY_NUMBER[number].end), BY_NUMBER[number].owner]
+        group[:3] = group[0] + seconds / HOUR, group[1] + measured, group[2] + measured * (utilisation or 0)
+        group[3] = group[3] if energy == "" else (group[3] or 0) + energy / 3.6e6
+    return [(*key, hours, round(100 * busy / all_, 1), kwh) for key, (hours, all_, busy, kwh) in sorted(sums.items())]
 
 
 def used(number: int, slots: bool) -> float:
@@ -358,10 +354,10 @@ def test_statistics_count_the_rows_of_each_table(database: Database) -> None:
     counts = dict(zip(found.columns, found.rows[0], strict=True))
     jobs = {(job.number, job.submitted) for job in JOBS}
     asked = sum(len(job.asked.split(",")) for job in JOBS if job.asked)
-    right = {"sge_job": len(jobs), "sge_job_usage": len(JOBS), "sge_job_log": 3, "sge_job_request": asked, "sge_share_log": 0}
-    right["sge_unit_usage"] = len(GPUS)
-    right |= {"sge_ar": 3, "sge_ar_attribute": 3, "sge_ar_log": 9, "sge_ar_usage": 6, "sge_ar_resource_usage": 6}
-    right |= {"sge_host": 2, "sge_queue": 2, "sge_user": 3, "sge_project": 2, "sge_department": 2, "sge_group": 1}
+    right = {"sge_job": len(jobs), "sge_job_usage": len(JOBS), "sge_job_log": 3, "sge_share_log": 0}
+    right |= {"sge_job_request": asked, "sge_unit_usage": len(GPUS), "sge_ar": 3, "sge_ar_attribute": 3, "sge_group": 1}
+    right |= dict.fromkeys(["sge_ar_usage", "sge_ar_resource_usage"], 6) | {"sge_user": 3, "sge_ar_log": 9}
+    right |= dict.fromkeys(["sge_host", "sge_queue", "sge_project", "sge_department"], 2)
     assert {name: counts[name] for name in right} == right
     assert counts.keys() - right.keys() == {f"sge_{name}_values" for name in "host queue user group project department".split()}
 

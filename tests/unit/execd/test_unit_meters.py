@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd.unit_meters import Device, Reading, UnitMeter, UnitMeters, gpus_of
+from daemons.execd.unit_meters import DeviceFigures, TaskDevice, UnitMeter, UnitMeters, gpus_of
 from gridengine.usage.unit_usage import UnitUsage
 from gridengine.values.task_key import SlaveKey, TaskKey
 
 JOB, OTHER = TaskKey(7, 1, 1), TaskKey(8, 1, 1)
-GPU = Device("gpu", "0")
+GPU = TaskDevice("gpu", "0")
 
 
 class Host:
@@ -22,12 +22,12 @@ class Host:
     def restart(self) -> None:
         self.meters = UnitMeters("h1", lambda: self.now)
 
-    def add(self, key: TaskKey, *devices: Device) -> None:
+    def add(self, key: TaskKey, *devices: TaskDevice) -> None:
         directory = self.place / ".".join(map(str, key))
         directory.mkdir(exist_ok=True)
         self.meters.add(key, directory, devices or [GPU])
 
-    def read(self, after: float, *readings: Reading) -> None:
+    def read(self, after: float, *readings: DeviceFigures) -> None:
         self.now += after
         self.meters.note(readings)
 
@@ -37,8 +37,10 @@ def host(tmp_path: Path) -> Host:
     return Host(tmp_path)
 
 
-def reading(utilisation: float | None = None, memory: float | None = None, energy: float | None = None, gpu: int = 0) -> Reading:
-    return Reading(f"GPU-{gpu}", str(gpu), gpu, utilisation, memory, energy)
+def reading(
+    utilisation: float | None = None, memory: float | None = None, energy: float | None = None, gpu: int = 0
+) -> DeviceFigures:
+    return DeviceFigures(f"GPU-{gpu}", str(gpu), gpu, utilisation, memory, energy)
 
 
 def test_the_mean_is_weighted_by_the_time_that_a_reading_stands_for(host: Host) -> None:
@@ -90,8 +92,8 @@ def test_a_device_of_two_jobs_is_marked_as_shared_for_both(host: Host) -> None:
 
 
 def test_the_vendors_name_decides_where_it_is_known(host: Host) -> None:
-    host.add(JOB, Device("gpu", "0", "GPU-1"))
-    host.add(OTHER, Device("gpu", "GPU-0"))
+    host.add(JOB, TaskDevice("gpu", "0", "GPU-1"))
+    host.add(OTHER, TaskDevice("gpu", "GPU-0"))
     host.read(0, reading(memory=1.0, gpu=0), reading(memory=2.0, gpu=1))
     assert host.meters.usage(JOB, 1.0)[0].memory == 2.0
     assert host.meters.usage(OTHER, 1.0)[0].memory == 1.0
@@ -133,7 +135,7 @@ def test_a_damaged_file_begins_anew(host: Host, caplog: pytest.LogCaptureFixture
 
 def test_the_gpus_of_a_task_are_its_units_or_its_numbers() -> None:
     units = {"gpu": ["0", "0", "red"], "seat": ["1"]}
-    assert gpus_of(units, ["GPU-a", "GPU-b"], ()) == [Device("gpu", "0", "GPU-a"), Device("gpu", "red", "GPU-b")]
-    assert gpus_of(units, [], ()) == [Device("gpu", "0"), Device("gpu", "red")]
-    assert gpus_of({}, (), (2, 3)) == [Device("gpu", "2"), Device("gpu", "3")]
-    assert UnitMeter("gpu", "0.1", 0.0).is_of(Reading("MIG-a", "0.1", 0))
+    assert gpus_of(units, ["GPU-a", "GPU-b"], ()) == [TaskDevice("gpu", "0", "GPU-a"), TaskDevice("gpu", "red", "GPU-b")]
+    assert gpus_of(units, [], ()) == [TaskDevice("gpu", "0"), TaskDevice("gpu", "red")]
+    assert gpus_of({}, (), (2, 3)) == [TaskDevice("gpu", "2"), TaskDevice("gpu", "3")]
+    assert UnitMeter("gpu", "0.1", 0.0).is_of(DeviceFigures("MIG-a", "0.1", 0))

@@ -5,7 +5,7 @@ from gridengine.usage.unit_usage import UnitUsage, json_fields, of_rows, sum_by_
 GPU = UnitUsage("node1", "gpu", "0", 3600, 0.5, 2.0**30, 720_000.0, 3600, identifier="GPU-a")
 
 
-def test_one_task_after_another_on_a_unit_is_weighted_by_the_measured_time() -> None:
+def test_two_tasks_in_turn_on_a_unit_are_weighted_by_the_measured_time() -> None:
     (both,) = sum_by_unit([GPU, GPU._replace(seconds=1300, utilisation=1.0, measured=1200, memory=2.0**31, shared=True)])
     assert (both.seconds, both.measured, both.utilisation) == (4900, 4800, 0.625)
     assert (both.memory, both.energy, both.shared) == (2.0**31, 1_440_000.0, True)

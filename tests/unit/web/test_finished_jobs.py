@@ -199,8 +199,14 @@ def test_a_task_in_error_shows_as_that(followed: Followed, page: Any) -> None:
     assert any(text.startswith("Eqw error") for text in states), states
 
 
-def test_the_page_of_a_finished_job_shows_its_devices(followed: Followed, page: Any) -> None:
-    job = run(followed, units=[UnitUsage("h1", "gpu", "0", 60.0, 0.5, 2.0**31, None, 50.0, identifier="GPU-a")])
-    (line,) = map(text_of, page(f"/jobs/{job}").xpath("//tr[contains(., 'GPU-a')]"))
+def test_the_page_of_a_finished_job_shows_its_devices(followed: Followed, browse: Any) -> None:
+    used = [UnitUsage("h1", "gpu", "0", 60.0, 0.5, 2.0**31, None, 50.0, identifier="GPU-a")]
+    with_gpu, without = run(followed, units=used), run(followed)
+
+    async def play(visitor: Visitor) -> list[Any]:
+        return [await visitor.get(f"/jobs/{job}") for job in (with_gpu, without)]
+
+    shown, plain = browse(play)
+    (line,) = map(text_of, shown.xpath("//tr[contains(., 'GPU-a')]"))
     assert line == "gpu 0 GPU-a h1 00:01:00 50.0 % 2.000G -"
-    assert "Devices" not in text_of(page(f"/jobs/{run(followed)}"))
+    assert "Devices" not in text_of(plain)
