@@ -30,14 +30,16 @@ MAX_TASKS = 1000
 #: tasks between two garbage collections, which the launcher has switched off
 _TASKS_A_COLLECTION = 50
 _ENDING = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
-_METHODS = ("prolog", "epilog", "pe_start", "pe_stop", "session", "remote_daemon", "ckpt_interface", "processors")
+_NOT_PLAIN = (
+    "prolog", "epilog", "pe_start", "pe_stop", "session", "remote_daemon", "ckpt_interface", "processors", "closed_devices",
+)
 _SOFT = ("s_rt", "s_cpu", "s_vmem", "h_rt", "h_cpu", "h_vmem")
 
 
 def is_plain(config: TaskConfig) -> bool:
-    """Whether a task is only a job: no method, session or checkpoint, no processors of its own, no limit that its shepherd would
-    have to enforce."""
-    return not any(getattr(config, name) for name in _METHODS) and all(config.limits.get(name) is None for name in _SOFT)
+    """Whether a task is only a job: no method, session or checkpoint, no processors of its own, no closed devices, no limit that
+    its shepherd would have to enforce."""
+    return not any(getattr(config, name) for name in _NOT_PLAIN) and all(config.limits.get(name) is None for name in _SOFT)
 
 
 def ended_plainly(directory: Path, config: TaskConfig, record: dict[str, object]) -> bool:

@@ -36,6 +36,17 @@ class Contain:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseDevices:
+    """Close device files to all processes of the task, in a cgroup below `parent`: `others`, but no device of `own`. `required`:
+    each of them."""
+
+    parent: str
+    others: list[str]
+    own: list[str]
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Bind:
     """Bind this shepherd, and so all processes of the task, to these processors (sge_submit(1) -binding set)."""
 
@@ -113,12 +124,15 @@ class Clean:
     text: str
 
 
-Step = Bind | Contain | MakeDirectory | StartSession | Run | Sweep | EndSession | Clean | RemoveDirectory
+Step = Bind | CloseDevices | Contain | MakeDirectory | StartSession | Run | Sweep | EndSession | Clean | RemoveDirectory
 
 
 def plan(config: TaskConfig) -> list[Step]:
     """All steps of the task in their order. Never raises: a command that cannot be run is a `Run` with an `error`."""
     steps: list[Step] = [Contain(config.cgroups, config.gid_range, cgroup_limits(config), config.cgroup_of_job)]
+    if config.closed_devices:
+        required = config.devices_required
+        steps.append(CloseDevices(config.device_cgroup, config.closed_devices, config.open_devices, required))
     if config.processors:
         steps.append(Bind(config.processors))
     if config.tmpdir is not None:

@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 
 from gridengine.errors import GridEngineError
+from gridengine.files.device_files import devices_at
 from gridengine.usage.failed import ADDING_GROUP, BEFORE_JOB
-from shepherd import cgroup_limits, containment, directories, group_ids, plan
+from shepherd import cgroup_limits, containment, device_guard, directories, group_ids, plan
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, as_user
 from shepherd.task_files import ScratchNote, Trace
@@ -45,6 +46,23 @@ def contain(directory: Path, step: plan.Contain, trace: Trace) -> containment.Co
                 raise PreparationError(BEFORE_JOB, reason) from error
             trace(reason)
     return held
+
+
+def close_devices(
+    directory: Path, step: plan.CloseDevices, held: containment.Containment, trace: Trace
+) -> device_guard.DeviceGuard:
+    """Close device files of other jobs to this process, and so to all processes of the task. A file without a device cannot be
+    closed: the task runs all the same, unless all files are required. Raises PreparationError."""
+    others, faults = devices_at(step.others)
+    own, own_faults = devices_at(step.own)
+    for fault in (*faults, *own_faults):
+        trace(f"device file {fault}")
+    try:
+        if faults and step.required:
+            raise OSError(0, faults[0])
+        return device_guard.close(directory, Path(step.parent), others - own, held.cgroups)
+    except OSError as error:
+        raise PreparationError(BEFORE_JOB, f"can't close the device files of other jobs: {error.strerror}") from error
 
 
 def bind(processors: list[int], trace: Trace) -> None:

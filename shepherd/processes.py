@@ -11,12 +11,14 @@ import signal
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from gridengine.errors import plain_fault
 from shepherd import process_tree
 from shepherd.cgroup_limits import share
 from shepherd.containment import Containment
+from shepherd.device_guard import DeviceGuard
 from shepherd.task_files import Trace
 from shepherd.usage import JobUsage, io_bytes
 
@@ -24,8 +26,8 @@ _PATIENCE_S, _ROUND_S = 10.0, 1.0  # time that killed processes may take to disa
 
 
 class Processes:
-    """`usage`: of the job. `containment`: of its processes. `ended`: called with process id and status of each child that is
-    reaped.
+    """`usage`: of the job. `containment`: of its processes; `guard`: of all processes of the task. `ended`: called with process
+    id and status of each child that is reaped.
 
     `job_pid`: process of the job, 0 before it was started. `awaited`: the process whose end is waited for, of the job or
     of a method, else 0. `not_job`: processes of methods and of the session; their trees are not the job's.
@@ -34,6 +36,7 @@ class Processes:
     def __init__(self, trace: Trace, ended: Callable[[int, int], None]) -> None:
         self.usage = JobUsage()
         self.containment = Containment([], None)
+        self.guard: DeviceGuard | None = None
         self.job_pid = self.awaited = 0
         self.not_job: set[int] = set()
         self._trace, self._ended = trace, ended
@@ -114,11 +117,13 @@ class Processes:
         self._note_cpu()
 
     def release(self, directory: Path) -> None:
-        """Release the containment."""
-        try:
-            self.containment.release(directory)
-        except OSError as error:
-            self._trace(f"can't release the cgroup or group id of the job's processes: {plain_fault(error)}")
+        """Release the containment and the guard."""
+        for release in (partial(self.containment.release, directory), self.guard.release if self.guard else None):
+            try:
+                if release is not None:
+                    release()
+            except OSError as error:
+                self._trace(f"can't release the cgroup or group id of the job's processes: {plain_fault(error)}")
 
     def end_all(self) -> None:
         """End every process below the shepherd."""

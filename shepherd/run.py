@@ -112,6 +112,8 @@ class TaskRun:
         match step:
             case plan.Contain():
                 self._processes.containment = preparation.contain(self._directory, step, self._trace)
+            case plan.CloseDevices():
+                self._processes.guard = preparation.close_devices(self._directory, step, self._processes.containment, self._trace)
             case plan.Bind():
                 preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():

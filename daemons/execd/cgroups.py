@@ -12,21 +12,25 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from daemons.execd.site import HostSite
 from daemons.execd.systemd_scope import LEAF, enter_scope, is_running
+from gridengine.files import device_filter
 from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import CGROUPS_FILE
+from gridengine.protocols.task_file import DEVICE_GUARD
 
 _log = logging.getLogger(__name__)
 
 MOUNT = Path("/sys/fs/cgroup")
-_BY_NAME = {"processor time": ("cpu",), "processors": ("cpuset",), "memory": ("memory",), "processes": ("pids",)}
+_BY_NAME = {
+    "processor time": ("cpu",), "processors": ("cpuset",), "memory": ("memory",), "processes": ("pids",), "devices": ("devices",),
+}
 #: what each task uses; v1 has a hierarchy for each, and a cgroup in one costs a task 0.5 ms
 _ALWAYS = ("freezer", "cpuacct", "memory", "pids")
-_V2_CONTROLLERS, _V1_CONTROLLERS = ("cpu", "memory", "pids", "cpuset", "io"), (*_ALWAYS, "cpu", "cpuset", "blkio")
+_V2_CONTROLLERS, _V1_CONTROLLERS = ("cpu", "memory", "pids", "cpuset", "io"), (*_ALWAYS, "cpu", "cpuset", "blkio", "devices")
 #: the kernel's weight of a process with nice value 0, and the most, of v2 and v1
 _WEIGHTS = {"cpu.weight": (100, 10_000), "cpu.shares": (1024, 262_144)}
 _ROUNDS = 20  # for a launcher that forks while its processes are moved
@@ -36,12 +40,18 @@ _ROUNDS = 20  # for a launcher that forks while its processes are moved
 class HostCgroups:
     """`parents`: by the name of a controller the directory in which a task gets a cgroup of its own: in v2 it is always the same,
     and the name of one that only kills and measures is `cgroup`. `version`: 1 or 2, 0 without cgroups. `obstacle`: why memory
-    is not limited by them, "" when it is.
+    is not limited by them, "" when it is; `device_obstacle`: the reason for which cgroups close no devices.
     """
 
     version: int = 0
     parents: dict[str, str] = field(default_factory=dict)
     obstacle: str = ""
+    device_obstacle: str = ""
+
+    @property
+    def device_parent(self) -> str:
+        """The directory in which a task gets a cgroup that closes devices, "" for none."""
+        return self.parents.get("devices", "")
 
     @property
     def limit_memory(self) -> bool:
@@ -84,9 +94,32 @@ def find_cgroups(
     return next((found for found in (v1, v2) if found.parents), HostCgroups(obstacle=_reason_for_none(mount)))
 
 
+def with_devices(found: HostCgroups, filter_obstacle: Callable[[], str] = device_filter.obstacle) -> HostCgroups:
+    """The same with devices as far as its cgroups can close them: by a filter of the kernel in v2, by the controller in v1."""
+    if found.version == 2:
+        obstacle, parents = filter_obstacle(), found.parents | {"devices": found.parents["cgroup"]}
+    else:
+        parents = found.parents
+        obstacle = _controller_obstacle(found.device_parent) if found.version else found.obstacle
+    if obstacle:
+        parents = {name: parent for name, parent in found.parents.items() if name != "devices"}
+    return replace(found, parents=parents, device_obstacle=obstacle)
+
+
+def _controller_obstacle(parent: str) -> str:
+    """The reason for which the devices controller of v1 closes nothing, "" for none. Closes a device that does not exist."""
+    if not parent:
+        return "no devices controller that can be written to"
+    try:
+        Path(parent, "devices.deny").write_text("b 0:0 rwm")
+    except OSError as error:
+        return f"{parent}/devices.deny: {error.strerror}"
+    return ""
+
+
 def prepare_cgroups(site: HostSite, launcher: int) -> HostCgroups:
     """Find the cgroups for a launcher, remove what earlier tasks have left in them, and note them."""
-    found = find_cgroups(site.cell, site.host, launcher)
+    found = with_devices(find_cgroups(site.cell, site.host, launcher))
     remove_leftovers(found, {directory.name for directory in site.active_jobs.iterdir()})
     note_cgroups(site.spool, found)
     return found
@@ -96,7 +129,7 @@ def remove_leftovers(cgroups: HostCgroups, tasks: Collection[str]) -> None:
     """Remove the empty cgroups of tasks that are not here. `tasks`: the names of the directories of those that are."""
     for parent in cgroups.directories(_V1_CONTROLLERS):
         for cgroup in _children(Path(parent)):
-            if cgroup.name != LEAF and cgroup.name not in tasks:
+            if cgroup.name != LEAF and cgroup.name.removesuffix(DEVICE_GUARD) not in tasks:
                 for inner in (*_children(cgroup), cgroup):
                     with suppress(OSError):  # a process is in it: of a task that is just ending
                         inner.rmdir()
@@ -109,7 +142,8 @@ def note_cgroups(spool: Path, cgroups: HostCgroups | None) -> None:
         if cgroups is None:
             path.unlink(missing_ok=True)
         else:
-            atomic_write(path, f"{cgroups.text()}\n{cgroups.obstacle}\n".encode(), 0o644)
+            lines = cgroups.text(), cgroups.obstacle, cgroups.device_obstacle
+            atomic_write(path, "".join(f"{line}\n" for line in lines).encode(), 0o644)
     except OSError as error:
         _log.warning("cannot write %s: %s", path, error.strerror)
 

@@ -17,14 +17,15 @@ from daemons.execd.slave_config import slave_config
 from daemons.execd.slurm_environment import slurm_start_mode
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.files.path_aliases import apply_aliases
-from gridengine.protocols.delivery import Start
+from gridengine.protocols.delivery import Start, UnitDevices
 from gridengine.protocols.task_file import Checkpointing, Confines, Methods, Program, Rules, StreamPaths, TaskConfig
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import LIMITS
-from gridengine.values.gpus import GPUS, VARIABLES, device_list
+from gridengine.values.gpus import GPUS, VARIABLES, device_list, variables_of_identifiers
 from gridengine.values.units import INFINITY
 
 _NOTHING_ASSIGNED = AssignedResources()
+_NO_DEVICES = UnitDevices()
 
 
 def task_config(
@@ -61,7 +62,7 @@ def task_config(
         cell=site.cell,
         root=site.root,
         cwd=cwd,
-        environment=job_environment(start, site, configuration, account, paths) | devices,
+        environment=_without_gpus(job_environment(start, site, configuration, account, paths), devices) | devices,
         method_environment=method_environment(start, site, configuration, paths) | devices,
         tmpdir=paths.tmpdir,
         limits=bounds,
@@ -76,7 +77,7 @@ def task_config(
         **vars(_methods(start, configuration)),
         **vars(_checkpointing(start)),
         **vars(_rules(configuration)),
-        **vars(_confines(assigned, bounds, configuration, bool(start.pe_name), (slots, queue.priority) != (1, 0))),
+        **vars(_confines(start, assigned, bounds, configuration, (slots, queue.priority) != (1, 0))),
     )
     if job.kind != "batch":
         config = interactive_config(config, start, configuration, account)
@@ -239,12 +240,13 @@ def _rules(configuration: HostConfiguration) -> Rules:
 
 
 def _confines(
-    assigned: AssignedResources, limits: dict[str, float | None], configuration: HostConfiguration, parallel: bool, weighted: bool
+    start: Start, assigned: AssignedResources, limits: dict[str, float | None], configuration: HostConfiguration, weighted: bool
 ) -> Confines:
-    """What the cgroup of the task limits. `parallel`: slave tasks share it; `weighted`: it has not the weight of one process."""
-    cgroups, parameters = assigned.cgroups or HostCgroups(), configuration.execd_params
+    """The limits of the task's cgroups, and the closed devices. `weighted`: the task has not the weight of one process."""
+    cgroups, parameters, parallel = assigned.cgroups or HostCgroups(), configuration.execd_params, bool(start.pe_name)
     processors = list(assigned.processors) if assigned.kind == "set" else []
     by_slots = parallel or weighted or parameters.cpu_by_slots
+    devices = start.devices or _NO_DEVICES
     used = {"cpu": by_slots, "cpuset": bool(processors), "blkio": parameters.io_by_slots}
     return Confines(
         cgroups=cgroups.directories([controller for controller, is_used in used.items() if is_used]),
@@ -254,14 +256,42 @@ def _confines(
         processor_quota=parameters.cpu_by_slots,
         io_by_slots=parameters.io_by_slots,
         processors=processors,
+        closed_devices=devices.others if cgroups.device_parent else [],
+        open_devices=devices.own if cgroups.device_parent else [],
+        device_cgroup=cgroups.device_parent,
+        devices_required=parameters.require_closed_devices,
     )
 
 
+def device_refusal(start: Start, cgroups: HostCgroups | None, configuration: HostConfiguration) -> str:
+    """The reason for which a task is not started: the host has to close devices, and cannot. "" for a task that may start."""
+    if start.devices is None or not start.devices.others or not configuration.execd_params.require_closed_devices:
+        return ""
+    if cgroups is not None and cgroups.device_parent:
+        return ""
+    obstacle = "ENABLE_CGROUPS is off" if cgroups is None else cgroups.device_obstacle
+    return f"cannot close the device files of other jobs, which REQUIRE_CLOSED_DEVICES demands: {obstacle}"
+
+
 def _device_variables(start: Start, assigned: AssignedResources) -> dict[str, str]:
-    """Variables with the devices that are assigned to the task. Source: sge_submit(1) -binding, all three kinds; adr/0168."""
-    gpus = device_list(start.units.get(GPUS, ())) or ",".join(map(str, assigned.gpus))
+    """Variables with the devices that are assigned to the task. Source: sge_submit(1) -binding, all three kinds; adr/0168.
+
+    A program that can open its own GPUs alone counts them from 0 on, so that their numbers on the host mislead it.
+    """
+    units, devices = start.units.get(GPUS, ()), start.devices or _NO_DEVICES
     cores = {"SGE_BINDING": " ".join(map(str, assigned.processors))} if assigned.processors else {}
+    if by_vendor := variables_of_identifiers(devices.identifiers):
+        return cores | by_vendor
+    gpus = device_list(units) or ",".join(map(str, assigned.gpus))
+    if gpus and devices.all_gpus and assigned.cgroups is not None and assigned.cgroups.device_parent:
+        gpus = ",".join(map(str, range(len(set(units)))))
     return cores | (dict.fromkeys(VARIABLES, gpus) if gpus else {})
+
+
+def _without_gpus(environment: dict[str, str], devices: dict[str, str]) -> dict[str, str]:
+    """A task that gets GPUs has no variable of another job, which may be of another vendor."""
+    other = any(name in devices for name in VARIABLES)
+    return {name: value for name, value in environment.items() if name not in VARIABLES} if other else environment
 
 
 def _variables(start: Start, site: HostSite, paths: TaskPaths, files: StandardFiles) -> dict[str, str]:

@@ -24,7 +24,7 @@ from daemons.execd.job_scripts import JobScripts, Reader
 from daemons.execd.launcher_client import LauncherClient, LauncherLostError
 from daemons.execd.resource_assignment import ResourceAssigner, confinement
 from daemons.execd.site import HostSite
-from daemons.execd.task_config import gid_of, limits
+from daemons.execd.task_config import device_refusal, gid_of, limits
 from daemons.execd.unit_meters import UnitMeters, gpus_of, since_boot
 from gridengine.errors import UnavailableError, plain_fault
 from gridengine.protocols.delivery import (
@@ -156,6 +156,8 @@ class Tasks:
         wrapper = configuration.shepherd_cmd
         if wrapper is not None and not os.access(wrapper, os.X_OK):
             raise active_jobs.TaskStartError(BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
+        if refusal := device_refusal(start, self._assigner.cgroups, configuration):
+            raise active_jobs.TaskStartError(BEFORE_JOB, refusal)
         assigned = self._assigner.assign(start, configuration, self._site.host)
         try:
             directory = active_jobs.create(start, self._site, configuration, assigned, account)

@@ -12,7 +12,7 @@ import msgspec
 
 from daemons.qmaster.decision import Payload
 from gridengine.placement.reserved import time_left
-from gridengine.protocols.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
+from gridengine.protocols.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start, UnitDevices
 from gridengine.state import checkpointing
 from gridengine.state.bookings import host_holder
 from gridengine.state.configured.execution import LIMITS
@@ -132,6 +132,7 @@ def make_start(state: State, job: Job, task: Task, payload: Payload, instance: s
         gpus=_gpus(state, task, host_of(instance)),
         units=units_on(task.units, host_of(instance)),
         near_processors=_near_processors(state, task, host_of(instance)),
+        devices=_devices(state, task, host_of(instance)),
     )
 
 
@@ -165,6 +166,28 @@ def _near_processors(state: State, task: Task, host: str) -> str:
     units = [(resource, unit) for resource, names in units_on(task.units, host).items() for unit in names]
     known = (listed[resource][unit].cores for resource, unit in units if unit in listed.get(resource, {}))
     return ",".join(dict.fromkeys(cores for cores in known if cores))
+
+
+def _devices(state: State, task: Task, host: str) -> UnitDevices | None:
+    """The devices of the units of a host, and which of them are the task's. A file of several units is open to each."""
+    known = state.host_units.get(host)
+    if not known:
+        return None
+    held = units_on(task.units, host)
+    own: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for resource, units in known.items():
+        mine = held.get(resource, ())
+        for name, unit in units.items():
+            (own if name in mine else others).update(dict.fromkeys(unit.device_files))
+    gpus = known.get(GPUS, {})
+    identifiers = [gpus[name].identifier for name in dict.fromkeys(held.get(GPUS, ())) if name in gpus]
+    return UnitDevices(
+        own=[*own],
+        others=[file for file in others if file not in own],
+        identifiers=identifiers if len(identifiers) == len(set(held.get(GPUS, ()))) and all(identifiers) else [],
+        all_gpus=bool(gpus) and all(unit.device_files for unit in gpus.values()),
+    )
 
 
 def _time_limit(state: State, job: Job, task: Task) -> float:

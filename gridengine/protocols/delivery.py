@@ -29,6 +29,18 @@ Of a host: the life of its actor, and the number of the batch of reports.
 """
 
 
+class UnitDevices(Struct, omit_defaults=True):
+    """The devices of the named units of a task's host (adr/0350). `own`: device files of the task's units; `others`: of the other
+    units. `identifiers`: the vendor's names of the task's GPUs, [] unless each GPU has a name. `all_gpus`: each GPU of the host
+    has device files.
+    """
+
+    own: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    identifiers: list[str] = field(default_factory=list)
+    all_gpus: bool = False
+
+
 class Start(Struct, tag="start", omit_defaults=True):
     """Run a task."""
 
@@ -73,6 +85,8 @@ class Start(Struct, tag="start", omit_defaults=True):
     units: dict[str, list[str]] = field(default_factory=dict)
     #: processors near these units, as `0-15,32-47`, "" if unknown: -binding prefers their cores (adr/0340)
     near_processors: str = ""
+    #: None where the host's units have no properties
+    devices: UnitDevices | None = None
 
 
 class Signal(Struct, tag="signal", omit_defaults=True):

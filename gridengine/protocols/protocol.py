@@ -16,8 +16,8 @@ MASTER_REPLY_FILE = "master_word"
 SENSOR_FAULTS_FILE = "sensor_faults"
 """In the spool directory of an exec host: present faults of its load sensors, one sentence a line."""
 CGROUPS_FILE = "cgroups"
-"""In the spool directory of an exec host, if the cell has cgroups switched on: two lines, the cgroups that its jobs have, and why
-memory is not limited by them."""
+"""In the spool directory of an exec host, if the cell has cgroups switched on: three lines, the cgroups that its jobs have, why
+memory is not limited by them, and why they close no devices."""
 
 
 def incompatibility_reason(host: str, theirs: int, master: int, rays: tuple[str, str] = ("", "")) -> str:

@@ -28,6 +28,9 @@ CONFIG, PRIVATE_CONFIG = "config", "config.json"
 #: a copy of it, under this name too, since the file itself may not be on disk when a host loses its power.
 EXECD = "execd"
 
+#: Ending of the name of the cgroup that closes devices, after the name of the task's directory.
+DEVICE_GUARD = ".devices"
+
 
 class TaskFileError(CorruptDataError, ValueError):
     """The `config` of a task cannot be used; the text names the key and the reason."""
@@ -128,6 +131,10 @@ class Confines:
     limits. `memory_by_cgroup`: one of them limits h_vmem and s_vmem; `processes_by_cgroup`: one of them limits h_maxproc, to
     the processes of the task instead of all of its owner's. `processor_quota`, `io_by_slots`: the cgroup gets no more processor
     time than its slots, and a share of block devices by slots. `processors`: processors that the task is bound to, [] for all.
+
+    `closed_devices`: device files that no process of the task may open, unless a file of `open_devices` leads to the same device;
+    `device_cgroup`: the directory in which the task makes the cgroup that closes devices. `devices_required`: the task does not
+    run unless each device is closed.
     """
 
     cgroups: list[str] = field(default_factory=list)
@@ -137,6 +144,10 @@ class Confines:
     processor_quota: bool = False
     io_by_slots: bool = False
     processors: list[int] = field(default_factory=list)
+    closed_devices: list[str] = field(default_factory=list)
+    open_devices: list[str] = field(default_factory=list)
+    device_cgroup: str = ""
+    devices_required: bool = False
 
 
 @dataclass(kw_only=True)

@@ -77,8 +77,8 @@ class ExecdParameters(Struct, frozen=True):
     """execd_params, by their names in lower case.
 
     Deviation: METHOD_TIMEOUT is ours; a job's owner can stop processes that run as the owner, and with it hold slots. So are
-    ENABLE_CGROUPS, in whose place USE_CGROUPS counts where it is not given, CPU_BY_SLOTS, IO_BY_SLOTS and CORES_PER_SLOT,
-    and GPU_INTERVAL and GPU_JOB_FILES.
+    ENABLE_CGROUPS, in whose place USE_CGROUPS counts where it is not given, CPU_BY_SLOTS, IO_BY_SLOTS, CORES_PER_SLOT,
+    REQUIRE_CLOSED_DEVICES, GPU_INTERVAL and GPU_JOB_FILES.
     """
 
     acct_reserved_usage: bool
@@ -87,6 +87,8 @@ class ExecdParameters(Struct, frozen=True):
     enable_cgroups: bool
     io_by_slots: bool
     keep_active: bool
+    #: no task starts where the kernel does not close the device files of others
+    require_closed_devices: bool
     set_lib_path: bool
     sharetree_reserved_usage: bool
     use_qidle: bool

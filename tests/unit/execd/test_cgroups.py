@@ -150,7 +150,7 @@ def test_empty_cgroups_of_tasks_that_are_not_here_are_removed(tmp_path: Path) ->
 @pytest.mark.statement("EX-6")
 def test_the_cgroups_of_the_host_are_noted_for_the_doctor_while_they_are_switched_on(tmp_path: Path) -> None:
     note_cgroups(tmp_path, HostCgroups(obstacle="no"))
-    assert (tmp_path / CGROUPS_FILE).read_text() == "none\nno\n"
+    assert (tmp_path / CGROUPS_FILE).read_text() == "none\nno\n\n"
     for _ in range(2):
         note_cgroups(tmp_path, None)
         assert not (tmp_path / CGROUPS_FILE).exists()

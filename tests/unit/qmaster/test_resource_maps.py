@@ -7,7 +7,7 @@ import pytest
 
 from daemons.qmaster.decide.hosts.orphans import adoption_events
 from gridengine.placement.explanation import explanation
-from gridengine.protocols.delivery import Load, Origin
+from gridengine.protocols.delivery import Load, Origin, UnitDevices
 from gridengine.state.apply import apply
 from gridengine.state.machines.configuration import ObjectRemoved
 from tests.harness import LOAD, Cell
@@ -341,3 +341,27 @@ def test_a_master_that_lost_the_dispatch_adopts_the_units_with_the_task(cell: Ce
     sent = cell.starts[-1]
     dispatched, _ = adoption_events(cell.state, sent.key, Origin.of(sent), cell.now)
     assert dispatched.units == cell.state.jobs[job].tasks[1].units  # type: ignore[union-attr]
+
+
+# --- device files ------------------------------------------------------------------------------------------------
+
+
+def test_a_task_learns_the_device_files_of_its_units_and_of_all_others(cell: Cell) -> None:
+    """A file that several units list is open to the tasks of each (adr/0350)."""
+    text = "gpu/0(device_files=/dev/g0,/dev/ctl identifier=GPU-a) gpu/1(device_files=/dev/g1,/dev/ctl) nic/x(device_files=/dev/x)"
+    assert not add_complex(cell, name="nic")
+    assert cell.add("host_units", "h1", units=text).status == 0
+    for _ in range(2):
+        start(cell)
+    start(cell, hard=["hostname=h1"])
+    sent = [each.devices for each in cell.starts]
+    assert sent == [
+        UnitDevices(own=["/dev/g0", "/dev/ctl"], others=["/dev/g1", "/dev/x"], identifiers=["GPU-a"], all_gpus=True),
+        UnitDevices(own=["/dev/g1", "/dev/ctl"], others=["/dev/g0", "/dev/x"], all_gpus=True),
+        UnitDevices(others=["/dev/g0", "/dev/ctl", "/dev/g1", "/dev/x"], all_gpus=True),
+    ]
+
+
+def test_a_task_on_a_host_without_properties_of_units_learns_no_device_files(cell: Cell) -> None:
+    start(cell)
+    assert [each.devices for each in cell.starts] == [None]
