@@ -22,6 +22,7 @@ import typer
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_options import CellName, Root
 from clients.admin.certificate import is_key_of, is_signed_by, names_of, utc_now, validity
+from clients.admin.device_checks import check_device_files
 from clients.admin.errors import AdminError
 from clients.admin.file_checks import check_bootstrap, check_files
 from clients.admin.finding import Finding
@@ -91,6 +92,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         (check_membership, (cell,)),
         (check_sensors, (cell,)),
         (check_cgroups, (cell,)),
+        (check_device_files, (cell,)),
         (check_ports, (cell,)),
         (check_firewall, (cell,)),
         (check_qmaster, (cell, installation)),

@@ -81,7 +81,7 @@ def check_cgroups(cell: InstalledCell) -> Iterator[Finding]:
             yield Finding(f"{daemon.host}: jobs have cgroups {kind}")
 
 
-def _ask(cell: InstalledCell, name: str, body: dict[str, Any]) -> gdi.Answer:
+def ask_now(cell: InstalledCell, name: str, body: dict[str, Any]) -> gdi.Answer:
     """The answer of the qmaster, without retries: the findings show the present state. Raises Unreachable."""
     select_cell(cell.files)
     return gdi.call(name, body, answer_s=_ANSWER_S, retry_s=0.0)
@@ -104,7 +104,7 @@ def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[F
 def check_orphans(cell: InstalledCell) -> Iterator[Finding]:
     """The hosts have no task that the cell does not know. No finding if the qmaster does not answer."""
     try:
-        answer = _ask(cell, "strays", {})
+        answer = ask_now(cell, "strays", {})
     except gdi.Unreachable:
         return
     if answer.status:
@@ -125,7 +125,7 @@ def check_orphans(cell: InstalledCell) -> Iterator[Finding]:
 def check_devices(cell: InstalledCell) -> Iterator[Finding]:
     """The GPUs that hosts have found are configured, and no unit is closed. No finding without GPUs or without the qmaster."""
     try:
-        rows = _ask(cell, "devices", {}).data["hosts"]
+        rows = ask_now(cell, "devices", {}).data["hosts"]
     except (gdi.Unreachable, TypeError, KeyError):
         return
     for row in rows:
@@ -144,7 +144,7 @@ def check_master_clock(cell: InstalledCell) -> Iterator[Finding]:
         return
     try:
         pinged = {"host": cell.master_host, "port": int(cell.settings["qmaster_port"]), "name": "qmaster"}
-        data = _ask(cell, "ping", pinged).data
+        data = ask_now(cell, "ping", pinged).data
         apart = time.time() - (data["start"] + data["run"])
     except (gdi.Unreachable, KeyError, TypeError):
         return
@@ -161,7 +161,7 @@ def check_users(cell: InstalledCell) -> Iterator[Finding]:
     if not any(cell.execd_spool_dir.glob("*/execd.pid")):
         return
     try:
-        jobs = _ask(cell, "status", {"jobs": {"users": ["*"]}}).data["jobs"]
+        jobs = ask_now(cell, "status", {"jobs": {"users": ["*"]}}).data["jobs"]
     except (gdi.Unreachable, TypeError, KeyError):
         return
     owners = sorted({row[3] for rows in (jobs["running"], jobs["pending"]) for row in rows})
@@ -195,7 +195,7 @@ def check_mail(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     if not is_master_here(cell):
         return
     try:
-        answer = _ask(cell, "config_show", {"kind": "configuration", "names": ["global"]})
+        answer = ask_now(cell, "config_show", {"kind": "configuration", "names": ["global"]})
         mailer = str(answer.data[0]["attributes"]["mailer"])
     except (gdi.Unreachable, LookupError, TypeError):
         return

@@ -142,7 +142,7 @@ def test_a_device_file_that_was_made_outside_of_the_task_is_closed(bench: Bench)
 
 
 def test_methods_run_with_the_same_devices_as_their_job(bench: Bench) -> None:
-    """A method has the environment of the owner, and may run code of the owner."""
+    """Another process of the owner may trace a method, and have it open devices."""
     method = bench.cell.file("method", f"#!/bin/sh\n{bench.tries(bench.own, bench.other)}")
     task = bench.run("true\n", prolog=str(method), epilog=str(method))
     assert task.stdout.splitlines() == [OPENED, DENIED] * 2
