@@ -1,8 +1,8 @@
 """The device guard of a task: a cgroup in which the devices of other jobs cannot be opened.
 
 The shepherd itself enters the cgroup, so that all processes of the task begin there: the job, its methods, the process of its
-session. Another process of the owner may trace a method that has the ids of the owner. With v1 the cgroup is in the hierarchy of the
-devices controller. With v2 the job moves to a cgroup of its own (`containment`), which gets the same filter. Called by
+session. Another process of the owner may trace a method that has the ids of the owner. With v1 the cgroup is in the hierarchy of
+the devices controller. With v2 the job moves to a cgroup of its own (`containment`), which gets the same filter. Called by
 `preparation`, released by `processes`. Source: adr/0350; the kernel's documentation of the device controller.
 """
 

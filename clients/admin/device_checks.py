@@ -36,8 +36,9 @@ def check_device_files(cell: InstalledCell) -> Iterator[Finding]:
         except (OSError, ValueError):
             obstacle = _OFF
         if obstacle:
-            what = f"{daemon.host}: jobs use their own devices by agreement, since the kernel does not close the others: {obstacle}"
-            yield Finding(what, "man sge_execd, DEVICE FILES; execd_params REQUIRE_CLOSED_DEVICES=true keeps jobs away", note=True)
+            what = "jobs use their own devices by agreement, since the kernel does not close the others"
+            advice = "man sge_execd, DEVICE FILES; execd_params REQUIRE_CLOSED_DEVICES=true keeps jobs away"
+            yield Finding(f"{daemon.host}: {what}: {obstacle}", advice, note=True)
         elif not faults:
             yield Finding(f"{daemon.host}: jobs can open the device files of their own units alone")
 

@@ -76,7 +76,7 @@ class Tasks:
         self.unit_meters = UnitMeters(site.host)
         for key, task in on_disk.items():
             assigner.restore(key, task.cores, task.gpus)
-            self.unit_meters.add(key, self.directories[key], gpus_of(task.origin.units, (), task.gpus))
+            self.unit_meters.add(key, self.directories[key], gpus_of(task.origin, task.gpus))
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
         self._orphans: set[TaskKey] = set()  # the qmaster does not know them
@@ -167,8 +167,8 @@ class Tasks:
         self.directories[start.key] = directory
         self._submitted[start.key] = start.submit_time
         self._by_path[str(directory)] = start.key
-        self._origins[start.key] = Origin.of(start)
-        self.unit_meters.add(start.key, directory, gpus_of(start.units, (), assigned.gpus))
+        origin = self._origins[start.key] = Origin.of(start)
+        self.unit_meters.add(start.key, directory, gpus_of(origin, assigned.gpus))
         limited = limits(start, configuration) if assigned.cgroups is not None else {}
         self._confinements[start.key] = confinement(assigned, limited)
         if assigned.cores:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from daemons.execd.recycled_directories import overwrite
 from gridengine.errors import plain_fault
+from gridengine.protocols.delivery import Origin
 from gridengine.usage.unit_usage import UnitUsage
 from gridengine.values.gpus import GPUS
 from gridengine.values.task_key import TaskKey
@@ -111,10 +112,9 @@ def since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def gpus_of(units: Mapping[str, Sequence[str]], identifiers: Sequence[str], numbers: Iterable[int]) -> list[TaskDevice]:
-    """The GPUs of a task. `units`: as in `Start`; `identifiers`: of its named GPUs, [] for unknown; `numbers`: of the GPUs that
-    this host has given it."""
-    named = dict.fromkeys(units.get(GPUS, ()))
+def gpus_of(origin: Origin, numbers: Iterable[int]) -> list[TaskDevice]:
+    """The GPUs of a task. `numbers`: of the GPUs that this host has given it."""
+    named, identifiers = dict.fromkeys(origin.units.get(GPUS, ())), origin.identifiers
     known = zip(named, identifiers, strict=True) if len(identifiers) == len(named) else zip(named, [""] * len(named), strict=True)
     return [*(TaskDevice(GPUS, unit, name) for unit, name in known), *(TaskDevice(GPUS, str(number)) for number in numbers)]
 

@@ -222,8 +222,8 @@ class Checkpointed(Struct, tag="checkpointed"):
 class Origin(Struct, omit_defaults=True):
     """Job and dispatch of a task on a host, from its start instruction: by these a master recognises or adopts the task.
 
-    `submit_time`: of its job, as it was first; `time`: of its dispatch; `granted`: its grants; `units`: as in `Start`.
-    `owner` "": not known (a start by an earlier version).
+    `submit_time`: of its job, as it was first; `time`: of its dispatch; `granted`: its grants; `units`: as in `Start`;
+    `identifiers`: as in `UnitDevices`. `owner` "": not known (a start by an earlier version).
     """
 
     owner: str = ""
@@ -232,10 +232,12 @@ class Origin(Struct, omit_defaults=True):
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
     units: dict[str, list[str]] = field(default_factory=dict)
+    identifiers: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, start: Start) -> Origin:
-        return cls(start.job.owner, start.job.submitted, start.time, start.granted, start.pe_name, start.units)
+        identifiers = start.devices.identifiers if start.devices is not None else []
+        return cls(start.job.owner, start.job.submitted, start.time, start.granted, start.pe_name, start.units, identifiers)
 
 
 class Inventory(Struct, tag="inventory", omit_defaults=True):
