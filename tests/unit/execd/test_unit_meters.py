@@ -136,7 +136,8 @@ def test_a_damaged_file_begins_anew(host: Host, caplog: pytest.LogCaptureFixture
 
 def test_the_gpus_of_a_task_are_its_units_or_its_numbers() -> None:
     units = {"gpu": ["0", "0", "red"], "seat": ["1"]}
-    assert gpus_of(Origin(units=units, identifiers=["GPU-a", "GPU-b"]), ()) == [TaskDevice("gpu", "0", "GPU-a"), TaskDevice("gpu", "red", "GPU-b")]
+    origin = Origin(units=units, identifiers=["GPU-a", "GPU-b"])
+    assert gpus_of(origin, ()) == [TaskDevice("gpu", "0", "GPU-a"), TaskDevice("gpu", "red", "GPU-b")]
     assert gpus_of(Origin(units=units), ()) == [TaskDevice("gpu", "0"), TaskDevice("gpu", "red")]
     assert gpus_of(Origin(), (2, 3)) == [TaskDevice("gpu", "2"), TaskDevice("gpu", "3")]
     assert UnitMeter("gpu", "0.1", 0.0).is_of(DeviceFigures("MIG-a", "0.1", 0))
