@@ -101,17 +101,23 @@ class _Steps:
     @types.coroutine
     def of(self, request: Coroutine[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
         """Carry the request out."""
+        failure: BaseException | None = None
         while True:
             begun, collecting = time.thread_time(), self._collection.spent_s
             try:
-                waited_for = request.send(None)
+                waited_for = request.throw(failure) if failure is not None else request.send(None)
             except StopIteration as end:
                 answer: Answer = end.value
                 return answer
             finally:
                 if (spent := time.thread_time() - begun) > self.longest_s:
                     self.longest_s, self.collecting_s = spent, self._collection.spent_s - collecting
-            yield waited_for
+            try:
+                yield waited_for
+            except BaseException as raised:  # of what the request waits for: the request ends by it, and gives its locks back
+                failure = raised
+            else:
+                failure = None
 
 
 class Fuzzer:

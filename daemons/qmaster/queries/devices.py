@@ -19,7 +19,7 @@ def devices(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer
     state, resolve = source.state, source.world().resolve_host
     names = [resolve(name) or name for name in body.get("hosts") or ()]
     for name in names:
-        if not state.has("exec_host", name):
+        if name not in state.hosts or not state.has("exec_host", name):
             return Answer(1, [("error", f'"{name}" is not known as execution host')])
     known = names or sorted(name for name, host in state.hosts.items() if host.devices or host.closed_units)
     return Answer(data={"hosts": [_row(state, name) for name in known]})

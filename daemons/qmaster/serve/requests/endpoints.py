@@ -237,10 +237,11 @@ class Requests:
 
     def _in_question(self, body: dict[str, Any], caller: Caller) -> Callable[[], Awaitable[Decision]]:
         """How to decide on the submission or the changes in question, which are not recorded."""
-        if submission := body.get("submission"):
+        submission, changes = body.get("submission"), body.get("changes")
+        if submission is not None and body["about"] != "change":
             fields = msgspec.to_builtins(msgspec.structs.replace(submission, verify="n"))
             return partial(self._dry_runs.of, "submit", fields, caller)
-        if changes := body.get("changes"):
+        if changes and body["about"] == "change":
             return partial(self._decide_unrecorded, "config_change", ChangeObjects(changes), caller, {})
         return nothing
 
