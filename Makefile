@@ -103,7 +103,7 @@ PARTS := hosts core commands aside later web types admin torture jobs
 COMMANDS := execd clients api drmaa
 ASIDE := shepherd dbwriter $(foreach name,accounting_reader executables manual replication report_reader write_errors,test_$(name).py)
 LATER := crashes runtime $(foreach name,backup gpu_guide guides lost_spool upgrade,test_$(name).py) qmaster test_reservation_life.py
-TESTS_OF_JOBS := $(foreach name,checkpointing configuration forecasts interactive jobs load_values log remote_methods simulation task_lists,test_$(name).py)
+TESTS_OF_JOBS := $(foreach name,checkpointing closed_devices configuration forecasts interactive jobs load_values log remote_methods simulation task_lists,test_$(name).py)
 APART := $(COMMANDS) $(ASIDE) $(LATER) $(TESTS_OF_JOBS) admin web
 QUIET_TESTS = $(PYTEST) -p no:cacheprovider
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridengine.files import device_filter
-from gridengine.files.device_files import Device
+from gridengine.files.device_files import DeviceNumber
 from gridengine.protocols.task_file import DEVICE_GUARD
 from shepherd import task_files
 from shepherd.cgroup_limits import put
@@ -36,7 +36,7 @@ class DeviceGuard:
         os.rmdir(self._cgroup)
 
 
-def close(directory: Path, parent: Path, closed: Collection[Device], job: Iterable[Path]) -> DeviceGuard:
+def close(directory: Path, parent: Path, closed: Collection[DeviceNumber], job: Iterable[Path]) -> DeviceGuard:
     """Make a cgroup in `parent`, close the devices in it, and enter it. `job`: the cgroups that the job enters.
 
     The cgroup is recorded first, so that the launcher removes it if this process dies. Raises OSError.
@@ -62,7 +62,7 @@ def close(directory: Path, parent: Path, closed: Collection[Device], job: Iterab
     return DeviceGuard(cgroup, home)
 
 
-def _deny(cgroup: Path, closed: Iterable[Device]) -> None:
+def _deny(cgroup: Path, closed: Iterable[DeviceNumber]) -> None:
     """By the controller of v1. In a container the cgroups above may permit listed devices only. An entry for a whole class there
     (`c 195:* rwm`) outlives the denial of a device of the class: an error."""
     for kind, major, minor in closed:
@@ -76,7 +76,7 @@ def _deny(cgroup: Path, closed: Iterable[Device]) -> None:
                 raise OSError(errno.EPERM, f'"{entry}" of the cgroups above covers {device.kind} {device.major}:{device.minor}')
 
 
-def _permits(entry: str, device: Device) -> bool:
+def _permits(entry: str, device: DeviceNumber) -> bool:
     """Whether an entry of devices.list lets the device be opened."""
     kind, number, access = entry.split()
     major, minor = number.split(":")

@@ -21,7 +21,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.requests import forecasting
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.forecasting import ForecastQuestion
-from gridengine.protocols.gdi.requests import Answer, Caller, ChangeObjects, ObjectChange
+from gridengine.protocols.gdi.requests import Answer, Caller, ChangeObjects
 from gridengine.state.apply import apply
 from gridengine.state.events import decode_events
 from gridengine.state.parts import pack_jobs, pack_state, whole_state
@@ -53,7 +53,7 @@ def ask_forecast(master: Master, body: dict[str, Any], caller: Caller) -> Answer
     """The answer of a master to the request `forecast` of this caller; `forecasting.ask_process` is replaced before."""
 
     async def decide() -> Decision:
-        changes = [ObjectChange(**each) for each in body.get("changes", ())]
+        changes = body.get("changes", [])
         return master.decide("config_change", ChangeObjects(changes), caller) if changes else Decision()
 
     return asyncio.run(forecasting.Forecasting().answer(master, body, decide))

@@ -21,6 +21,9 @@ _PRIVILEGED = "run the tests as root with all capabilities (a container: --privi
 #: tests that are several users, give files or terminals away, or use ports of root
 root = pytest.mark.skipif(os.geteuid() != 0, reason=f"needs {_ROOT}: {_AS_ROOT}")
 
+#: tests whose false GPUs would be beside the machine's own
+no_gpus = pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="needs a machine without GPUs: run the tests elsewhere")
+
 #: tests of connections by IPv6
 ipv6 = pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6: run the tests with a kernel that has it")
 

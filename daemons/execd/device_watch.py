@@ -18,6 +18,7 @@ import msgspec
 
 from daemons.runtime import children
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
+from gridengine.errors import plain_fault
 from gridengine.protocols.devices import PROGRAM, Device, DeviceReading, decode
 
 _log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class DeviceWatch:
                 try:
                     await self._follow()
                 except (OSError, msgspec.DecodeError, ValueError) as error:
-                    _log.debug("the reader of devices: %s", error)
+                    _log.debug("the reader of devices: %s", plain_fault(error))
                     self._take(DeviceReading(fault="the reader of devices fails"))
                 except TimeoutError:
                     self._take(DeviceReading(fault=f"the driver has not answered for {self._patience_s:.0f} s"))

@@ -1,4 +1,4 @@
-"""Device files: the device of a path, by the kernel's numbers, resolved so that no user can exchange it.
+"""DeviceNumber files: the device of a path, by the kernel's numbers, resolved so that no user can exchange it.
 
 Called by the shepherd, which closes device files to jobs, and by `gridengine doctor`. Source: adr/0350; stat(2).
 """
@@ -20,7 +20,7 @@ class DeviceFileError(GridEngineError):
     """The path leads to no device file that only root could have put there; the text names the path and the reason."""
 
 
-class Device(NamedTuple):
+class DeviceNumber(NamedTuple):
     """A device of the kernel. `kind`: `c` (characters) or `b` (blocks). `major`, `minor`: its numbers."""
 
     kind: str
@@ -28,7 +28,7 @@ class Device(NamedTuple):
     minor: int
 
 
-def device_at(path: str) -> Device:
+def device_at(path: str) -> DeviceNumber:
     """The device of an absolute path. No component is a symbolic link, and root alone may change the directories. Raises
     DeviceFileError."""
     *directories, name = path.strip("/").split("/")
@@ -49,12 +49,12 @@ def device_at(path: str) -> Device:
     if not (stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)):
         raise DeviceFileError(f"{path} is {'a symbolic link' if stat.S_ISLNK(status.st_mode) else 'no device file'}")
     kind = "c" if stat.S_ISCHR(status.st_mode) else "b"
-    return Device(kind, os.major(status.st_rdev), os.minor(status.st_rdev))
+    return DeviceNumber(kind, os.major(status.st_rdev), os.minor(status.st_rdev))
 
 
-def devices_at(paths: Iterable[str]) -> tuple[set[Device], list[str]]:
+def devices_at(paths: Iterable[str]) -> tuple[set[DeviceNumber], list[str]]:
     """The devices of these paths, and a sentence for each path that leads to no device."""
-    found: set[Device] = set()
+    found: set[DeviceNumber] = set()
     faults: list[str] = []
     for path in paths:
         try:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gridengine.files.device_files import Device
+from gridengine.files.device_files import DeviceNumber
 
 #: number of bpf(2); machines of the other byte order have another form of instructions
 _SYSCALLS = {"x86_64": 321, "aarch64": 280, "riscv64": 280, "ppc64le": 361}
@@ -29,7 +29,7 @@ _KINDS = {"b": 1, "c": 2}
 _KIND_MASK = 0xFFFF  # the upper half of the context's first word is the kind of access
 
 
-def program(closed: Iterable[Device]) -> bytes:
+def program(closed: Iterable[DeviceNumber]) -> bytes:
     """The instructions: 0 for one of the devices, else 1."""
     code = [
         _instruction(_LOAD, _KIND, _CONTEXT, offset=0),
@@ -48,7 +48,7 @@ def program(closed: Iterable[Device]) -> bytes:
     return b"".join((*code, _instruction(_SET, _ANSWER, value=1), _instruction(_RETURN)))
 
 
-def attach(cgroups: Iterable[Path], closed: Iterable[Device]) -> None:
+def attach(cgroups: Iterable[Path], closed: Iterable[DeviceNumber]) -> None:
     """Close these devices to all processes that are or come into these cgroups, and into those below. Raises OSError."""
     loaded = _load(program(closed))
     try:

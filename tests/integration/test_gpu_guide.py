@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tests.integration.cells import DemoCell, eventually
 from tests.integration.execd.test_nvidia_smi import LIST, LOG, put_program
 from tests.integration.guides import play
 from tests.integration.test_guides import typed
+from tests.needs import no_gpus
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +46,13 @@ def closed(cell: DemoCell) -> dict[str, dict[str, str]]:
     return rows[0]["closed"] if rows else {}
 
 
-@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has GPUs of its own")
+@no_gpus
 def test_the_page_about_gpus(cell: DemoCell) -> None:
     eventually("the host has found its GPUs", lambda: "GPU-b" in cell.must("gridengine", "devices"))
     assert play("../gpus.md", cell.work, lambda command: typed(cell, command)) >= 6
 
 
-@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has GPUs of its own")
+@no_gpus
 def test_a_gpu_that_fails_is_closed_until_it_is_healthy(cell: DemoCell, programs: Path) -> None:
     cell.must("gridengine", "devices", "--apply")
     healthy = (programs / "log").read_text()

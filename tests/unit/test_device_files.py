@@ -1,4 +1,4 @@
-"""Device files lead to the device that root meant (adr/0350)."""
+"""DeviceNumber files lead to the device that root meant (adr/0350)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.files.device_files import Device, DeviceFileError, device_at, devices_at
+from gridengine.files.device_files import DeviceFileError, DeviceNumber, device_at, devices_at
 
 
 def test_a_device_file_has_its_numbers() -> None:
-    assert device_at("/dev/null") == Device("c", 1, 3)
-    assert devices_at(["/dev/null", "/dev/nothing"]) == ({Device("c", 1, 3)}, ["/dev/nothing: No such file or directory"])
+    assert device_at("/dev/null") == DeviceNumber("c", 1, 3)
+    assert devices_at(["/dev/null", "/dev/nothing"]) == ({DeviceNumber("c", 1, 3)}, ["/dev/nothing: No such file or directory"])
 
 
 def test_no_other_file_and_no_link_is_a_device_file() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from gridengine.files.device_files import Device
+from gridengine.files.device_files import DeviceNumber
 from gridengine.files.device_filter import program
 
-OTHERS = [Device("c", 195, 1), Device("c", 195, 2), Device("b", 8, 0)]
+OTHERS = [DeviceNumber("c", 195, 1), DeviceNumber("c", 195, 2), DeviceNumber("b", 8, 0)]
 READ, MAKE = 2 << 16, 1 << 16
 
 
-def answer(closed: Iterable[Device], kind: int, major: int, minor: int, access: int = READ) -> int:
+def answer(closed: Iterable[DeviceNumber], kind: int, major: int, minor: int, access: int = READ) -> int:
     """Carry the program out: 0 to refuse. Source: linux/bpf.h bpf_cgroup_dev_ctx."""
     code, context = program(closed), struct.pack("=III", access | kind, major, minor)
     registers, position = [-1] * 5, 0

@@ -40,14 +40,14 @@ _NAMES |= {name: name.partition("_")[2] for name in _TIMES}
 _EMPTY = AccountingRecord(["NONE" if name in ("category", "pe_taskid") else "0" for name in FIELDS])
 
 
-class Rows(Protocol):
+class QueryRows(Protocol):
     """Answers with rows: `clients.admin.arco.dbwriter_client.DbwriterClient`."""
 
     def rows(self, request: str, **fields: object) -> Any:
         """The answer, with `columns` and `rows`."""
 
 
-def records_of_database(database: Rows) -> Iterator[AccountingRecord]:
+def records_of_database(database: QueryRows) -> Iterator[AccountingRecord]:
     """The records of all tasks, in the order in which they were written. AdminError: sge_dbwriter does not answer."""
     last = 0
     while rows := database.rows(arco.SQL, sql=_question(last)).rows:

@@ -33,5 +33,5 @@ def _row(state: State, name: str) -> dict[str, Any]:
         "fault": host.device_fault,
         "closed": host.closed_units,
         "complex_values": state.kind("exec_host")[name]["complex_values"],
-        "units": state.kind("host_units").get(name, {}).get("units", "NONE"),
+        "units": state.kind("host_units")[name]["units"] if state.has("host_units", name) else "NONE",
     }

@@ -12,6 +12,7 @@ from gridengine.protocols.delivery import Load
 from gridengine.protocols.devices import Device
 from tests.harness import LOAD, Cell
 from tests.unit.admin.administrator import Administrator
+from tests.unit.qmaster.asking import read
 
 GB = 2**30
 WHOLE = Device("nvidia", 0, "GPU-a", "h100", 80 * GB - 5, ("/dev/nvidia0",), 0, "0-15", links=("GPU-b",))
@@ -104,3 +105,9 @@ def test_further_properties_of_units_stay() -> None:
     assert planned_values(row) == "gpu=1(0)"
     assert is_to_configure(row)
     assert not is_to_configure(row | {"units": planned_units(row)})
+
+
+def test_the_template_of_hosts_has_no_devices(cell: Cell) -> None:
+    answer = read(cell, "devices", hosts=["template"])
+    assert (answer.status, answer.answers) == (1, [("error", '"template" is not known as execution host')])
+    assert read(cell, "devices", hosts=["h2"]).data["hosts"][0]["devices"] == []

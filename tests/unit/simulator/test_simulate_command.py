@@ -103,7 +103,7 @@ def test_a_plot_in_another_format_is_refused_before_the_replay(simulate: Simulat
     assert (status, output) == (1, "") and "x.pdf: a plot is written as .png or .svg" in errors
 
 
-def test_one_source_of_jobs_is_needed_and_a_database_needs_its_cell(
+def test_a_simulation_needs_a_source_of_jobs_and_a_database_the_cell_of_the_database(
     simulate: Simulate, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for arguments in ((directory,), (directory, TRACE, "--database")):
