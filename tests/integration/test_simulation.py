@@ -13,6 +13,7 @@ import random
 import re
 import time
 from bisect import bisect_right
+from collections.abc import Iterator
 
 import pytest
 
@@ -139,19 +140,30 @@ def simulated(cell: DemoCell, *options: str) -> list[Start]:
     return sorted(((at - BEGIN) // STEP_S, *rest) for at, *rest in rows)
 
 
+@pytest.fixture
+def own_cell(launchers: object) -> Iterator[DemoCell]:
+    """A cell whose queues and policies are changed."""
+    cell = DemoCell()
+    try:
+        cell.start()
+        yield cell
+    finally:
+        cell.remove()
+
+
 @pytest.mark.statement("SC-7", "SC-8")
-def test_a_simulation_starts_the_jobs_of_a_cell_in_the_same_order_in_the_same_places(demo_cell: DemoCell) -> None:
-    configure(demo_cell)
-    steps = Steps(demo_cell)
+def test_a_simulation_starts_the_jobs_of_a_cell_in_the_same_order_in_the_same_places(own_cell: DemoCell) -> None:
+    configure(own_cell)
+    steps = Steps(own_cell)
     work(steps, float(os.environ.get("GRIDENGINE_REPLAY_S", "0")))
-    demo_cell.must("gridengine", "config", "export", "now")
-    lines = (demo_cell.common / "accounting").read_text().splitlines()
+    own_cell.must("gridengine", "config", "export", "now")
+    lines = (own_cell.common / "accounting").read_text().splitlines()
     records = [moved(line, steps) for line in lines if not line.startswith("#")]
-    (demo_cell.work / "trace").write_text("".join(":".join(fields) + "\n" for fields in records))
+    (own_cell.work / "trace").write_text("".join(":".join(fields) + "\n" for fields in records))
     real = started_in_cell(records)
     assert len(real) >= 11, "all tasks have records"
-    assert simulated(demo_cell, "--reserve") == real
-    assert simulated(demo_cell) != real, "the reservation of the wide job decides on some starts"
-    scheduler = demo_cell.work / "now" / "sched_configuration"
+    assert simulated(own_cell, "--reserve") == real
+    assert simulated(own_cell) != real, "the reservation of the wide job decides on some starts"
+    scheduler = own_cell.work / "now" / "sched_configuration"
     scheduler.write_text(re.sub(r"(weight_tickets_functional +)\d+", r"\g<1>0", scheduler.read_text()))
-    assert simulated(demo_cell, "--reserve") != real, "the shares of the projects decide on some starts"
+    assert simulated(own_cell, "--reserve") != real, "the shares of the projects decide on some starts"
