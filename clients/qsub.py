@@ -62,11 +62,14 @@ def _verify(request: "dict[str, Any]") -> int:
 
 def _report_refusal(answer: gdi.Answer, request: "dict[str, Any]", is_verification: bool) -> int:
     """Report a refusal, or the outcome of -w v|p which submits nothing."""
-    if is_verification and not answer.status:
-        status = program.show_answers(answer)
-        if request.get("verify") == "p" and not status:
-            _print_expected_start(request)
-        return status
+    status = program.show_answers(answer) if is_verification and not answer.status else _report_errors(answer)
+    if request.get("verify") == "p":
+        _print_expected_start(request)
+    return status
+
+
+def _report_errors(answer: gdi.Answer) -> int:
+    """Report why nothing was submitted; the exit status."""
     texts = [text for level, text in answer.answers if level != "hint"]
     program.print_error(f"Unable to run job: {texts[0] if texts else 'no reason given'}")
     for text in texts[1:]:
