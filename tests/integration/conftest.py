@@ -67,6 +67,17 @@ def demo_cell(launchers: Path) -> Iterator[DemoCell]:
 
 
 @pytest.fixture
+def own_cell(launchers: Path) -> Iterator[DemoCell]:
+    """A cell whose queues and policies the test changes."""
+    cell = DemoCell()
+    try:
+        cell.start()
+        yield cell
+    finally:
+        cell.remove()
+
+
+@pytest.fixture
 def testbed_cell(session_cell: TestbedCell) -> TestbedCell:
     """A running cell of a master and three exec hosts, installed for all users."""
     session_cell.restore()
