@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
 import pytest
 
 from tests.integration.cells import DemoCell, eventually
+from tests.integration.guides import play
+from tests.integration.test_guides import typed
 
 
 def forecast(cell: DemoCell, option: str, job: str) -> dict[str, Any]:
@@ -80,3 +83,27 @@ def test_a_forecast_is_shown_before_and_after_submission_and_compared_with_the_s
     demo_cell.must("gridengine", "policy", "forecast", "--sample")
     rows = [line[16:].split() for line in demo_cell.must("gridengine", "policy", "forecast").splitlines()[1:]]
     assert [row[:4] for row in rows if row[0] != "0"] == [["2", "100.0%", "0.0%", "0.0%"]]
+
+
+@pytest.mark.statement("PR-1", "PR-4")
+def test_the_page_of_policies_leads_from_a_complaint_to_another_weight(own_cell: DemoCell) -> None:
+    """A job of project `b` waits before one of project `a`, which has three times its shares, until the weight is changed."""
+    for project, shares in (("a", 300), ("b", 100)):
+        (own_cell.work / project).write_text(f"name {project}\noticket 0\nfshare {shares}\nacl NONE\nxacl NONE\n")
+        own_cell.must("qconf", "-Aprj", project)
+    scheduler = re.sub(r"(?m)^(weight_tickets_functional) .*", r"\1 10000", own_cell.must("qconf", "-ssconf"))
+    (own_cell.work / "scheduler").write_text(scheduler)
+    own_cell.must("qconf", "-Msconf", "scheduler")
+    submit(own_cell, "fills", "-pe", "smp", "8", "-l", "h_rt=1:0:0", "sleep", "3600")
+    eventually("all slots are in use", lambda: " r " in own_cell.must("qstat", "-s", "r"))
+    submit(own_cell, "survey", "-P", "b", "-pe", "smp", "8", "-l", "h_rt=0:10:0", "true")
+    submit(own_cell, "model", "-P", "a", "-l", "h_rt=0:10:0", "true")
+    eventually("the scheduler has ranked them", lambda: order_in_qstat(own_cell) == ["survey", "model"])
+    assert play("../policies.md", own_cell.work, lambda command: typed(own_cell, command)) == 6
+    eventually("the scheduler agrees", lambda: order_in_qstat(own_cell) == ["model", "survey"])
+
+
+def order_in_qstat(cell: DemoCell) -> list[str]:
+    """The names of the pending jobs, the first one first; jobs without a priority yet do not count."""
+    rows = [line.split() for line in cell.must("qstat", "-s", "p").splitlines()[2:]]
+    return [row[2] for row in rows if float(row[1])]
