@@ -23,7 +23,8 @@ from gridengine.state.state_codes import running_state_codes
 Row = dict[str, Any]
 FIRST = 10
 """Rows of each list in an answer; all rows are counted."""
-_TIMES = ("expected", "earliest", "latest", "later_than")
+_STARTS = ("expected", "earliest", "latest")
+_TIMES = (*_STARTS, "later_than")
 LONGEST_CPU_S = 2.0
 """Processor time for the question which pending jobs could ever start, in seconds."""
 
@@ -169,11 +170,12 @@ class ChangeEffects:
                 yield _head(self._job(number)) | {"before": old, "after": new}
 
     def _expected(self, copies_of: Callable[[State], OnCopy]) -> Iterator[Row]:
-        """The expected starts of the first jobs in the new order that differ, each as by the question `start`."""
+        """The expected starts of the first jobs in the new order that differ, each as by the question `start`. How far the runs
+        reach (`later_than`) is no difference."""
         numbers = [*self._in_order(self.before.places.keys() | self.after.places.keys())][:FIRST]
         before, after = (self._forecast(moment.state, copies_of, numbers) for moment in (self.before, self.after))
         for old, new in zip(before, after, strict=True):
-            times = [[round(each[name]) for name in _TIMES] for each in (old, new)]
+            times = [[round(each[name]) for name in _STARTS] for each in (old, new)]
             if times[0] != times[1]:
                 yield _head(self._job(old["id"])) | {"before": _times(old), "after": _times(new)}
 

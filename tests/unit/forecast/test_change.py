@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
 
 from daemons.forecast.change import ChangeEffects
+from daemons.forecast.copies import OnCopy, Reached
 from daemons.forecast.run_times import RunTimes
 from gridengine.config import KINDS
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.parts import whole_state
+from gridengine.state.state import State
 from tests.builders import NOW, Cluster
 from tests.forecasts import basis, copies_of
 
@@ -62,6 +65,22 @@ def test_a_weight_that_reverses_the_order_moves_places_and_expected_starts() -> 
     starts = {row["id"]: (row["before"]["earliest"] - NOW, row["after"]["earliest"] - NOW) for row in data["expected"]["first"]}
     assert starts == {plain: (160, 100), urgent: (100, 160)}
     assert "expected" not in effects(cluster)
+
+
+def test_runs_that_reach_no_start_and_end_at_other_times_are_no_difference() -> None:
+    cluster = Cluster(hosts=1, slots=1)
+    cluster.submit(hard={"h_rt": "100"})
+    cluster.cycle()
+    cluster.submit(hard={"h_rt": "60"})
+    ends = count(NOW)
+
+    def unfinished(state: State) -> OnCopy:
+        return lambda work: lambda: Reached({}, next(ends), False, 0)
+
+    events = (setting(cluster, "scheduler", "", weight_urgency="0"),)
+    found = ChangeEffects(lambda: whole_state(cluster.parts()), events, basis(RunTimes([]), cluster.now)).all(unfinished)
+    assert next(ends) > NOW, "runs were made"
+    assert found["expected"] == {"count": 0, "first": []}
 
 
 @pytest.mark.statement("HG-8", "QI-13")
