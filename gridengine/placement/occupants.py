@@ -19,7 +19,7 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.values.units import INFINITY, format_moment
 
-_OFFERS = ("cluster_offers", "host_offers", "queue_offers")
+_OFFERS = ("cluster_offers", "host_offers", "queue_offers", "units")
 _EXCLUSIVE = ("cluster_exclusive", "host_exclusive", "queue_exclusive")
 _TOO_FEW_SLOTS = ("pe_offers", "rule_offers")
 
@@ -64,7 +64,7 @@ def _holder(reason: Reason) -> Holder:
     """The holder of the refused resource."""
     if reason.code.startswith("cluster"):
         return CLUSTER
-    return host_holder(reason.place) if reason.code.startswith("host") else holders_at(reason.place)[0]
+    return host_holder(reason.place) if reason.code.startswith(("host", "units")) else holders_at(reason.place)[0]
 
 
 def _buckets(state: State, job: Job) -> set[Holder]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gridengine.placement.reasons import Reason
+from gridengine.placement.reasons import Reason, UnitsLeft
 from gridengine.placement.unit_choice import free_shares, place_of, resource_maps, shares_of
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Job
@@ -22,17 +22,20 @@ _LEVELS = {"cluster_offers": "the cluster", "host_offers": 'host "{place}"'}
 
 
 def reason_text(state: State, reason: Reason) -> str:
-    """`host "h1", gpu: 2 of 2 in use (0 by job 7, 1 by job 9)` where units lack, else the detailed text of the reason."""
+    """`host "h1", gpu: 2 of 2 in use (0 by job 7, 1 by job 9)` where units lack, else the detailed text of the reason. Where units
+    are free that do not fit, the detailed text is before the colon."""
+    left = reason.left if isinstance(reason.left, UnitsLeft) else None
     level = _LEVELS.get(reason.code)
-    if level is None or reason.resource not in state.derived(resource_maps):
+    if (level is None and (left is None or left.configured)) or reason.resource not in state.derived(resource_maps):
         return reason.detailed_text
     place = GLOBAL if reason.code == "cluster_offers" else reason.place
     uses = list(_uses(state, place, reason.resource))
     if not uses:
         return reason.detailed_text
+    head = f"{level.format(place=place)}, {reason.resource}" if level is not None else reason.detailed_text
     total = sum(shares_of(state, place, reason.resource).values())
     shown = [*uses[:_LISTED], *([f"{len(uses) - _LISTED} more"] if len(uses) > _LISTED else [])]
-    return f"{level.format(place=place)}, {reason.resource}: {len(uses)} of {total} in use ({', '.join(shown)})"
+    return f"{head}: {len(uses)} of {total} in use ({', '.join(shown)})"
 
 
 def units_lacking_in_reservation(state: State, job: Job) -> str:
