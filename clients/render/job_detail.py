@@ -143,6 +143,9 @@ def _task_lines(job: "Detail", binding: bool) -> "Iterator[str]":
         if maps := [f"{resource}={host}=({' '.join(units)})" for host, resource, units in task.get("units", ())]:
             yield f"{'resource map':<13}{task['id']:>2}:{'':12}{', '.join(maps)}\n"
     for task in running:
+        for host, resource, unit, reason in task.get("closed_units", ()):
+            yield f"{'closed unit':<13}{task['id']:>2}:{'':12}{resource}={host}=({unit}): {reason}\n"
+    for task in running:
         if rows := task.get("unit_usage"):
             yield from _unit_usage(task["id"], rows)
     for task in job["tasks"]:

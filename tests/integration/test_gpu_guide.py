@@ -54,14 +54,25 @@ def test_the_page_about_gpus(cell: DemoCell) -> None:
 
 @no_gpus
 def test_a_gpu_that_fails_is_closed_until_it_is_healthy(cell: DemoCell, programs: Path) -> None:
+    """The GPU fails below a running job, which goes on and is told; another job waits for the unit, and gets it when it opens."""
     cell.must("gridengine", "devices", "--apply")
-    healthy = (programs / "log").read_text()
+    healthy, fault, gate = (programs / "log").read_text(), "1 uncorrectable memory errors", cell.work / "gate"
+    (cell.work / "hold.sh").write_text(f"while [ ! -e {gate} ]; do sleep 0.1; done\n")
+    wanted = ("qsub", "-terse", "-o", "/dev/null", "-j", "y", "-l", "gpu=1,gpu_type=a100")
+    runs = cell.must(*wanted, "hold.sh").strip()
+    eventually("the job has the GPU", lambda: "gpu=node1=(1)" in cell.must("qstat", "-j", runs))
     write_log(programs, LOG)
-    fault = "1 uncorrectable memory errors"
     eventually("the unit is closed", lambda: closed(cell) == {"gpu": {"1": fault}})
     assert f"gpu=1(0.0) closed: 1: {fault}" in cell.must("qhost", "-F", "gpu")
-    job = cell.must("qsub", "-terse", "-l", "gpu=2", "-b", "y", "-o", "/dev/null", "-j", "y", "true").strip()
-    eventually("the reason is shown", lambda: f"1 is closed: {fault}" in cell.must("qexplain", job))
+    assert f"gpu=node1=(1): {fault}" in cell.must("qstat", "-j", runs)
+    assert f"gpu/1 of host node1, which it has, is closed: {fault}" in cell.must("qexplain", runs)
+    line = f"gpu/1 of host node1 is closed: {fault}; no job gets it; it stays with job {runs}"
+    assert line in "".join(path.read_text() for path in cell.place.rglob("qmaster/messages"))
+    waits = cell.must(*wanted, "-b", "y", "true").strip()
+    gate.touch()
+    eventually("the first job has ended by itself", lambda: cell.command("qstat", "-j", runs).returncode != 0)
+    assert "failed       0" in cell.must("qacct", "-j", runs)
+    eventually("the reason is shown", lambda: f"1 is closed: {fault}" in cell.must("qexplain", waits))
     write_log(programs, healthy)
-    eventually("the job has run", lambda: cell.command("qstat", "-j", job).returncode != 0)
-    assert closed(cell) == {}
+    eventually("the second job has run", lambda: cell.command("qacct", "-j", waits).returncode == 0)
+    assert "gpu=node1=(1)" in cell.must("qacct", "-j", waits) and closed(cell) == {}

@@ -16,6 +16,7 @@ from gridengine.placement.verify import explain, explain_all
 from gridengine.protocols.gdi.job_request import REQUEST_FIELDS
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.jobs import Hold, Job, Task
+from gridengine.state.machines.closed_units import closed_units_of
 from gridengine.state.state import State
 from gridengine.values.units import parse_time
 
@@ -81,7 +82,7 @@ def _detail(
     detail["holds"] = {Hold(kind).name.lower(): str(tasks) for kind, tasks in job.holds.items()}  # type: ignore[union-attr]
     detail["priorities"] = state.priorities.get(job.id)
     detail["error"] = {"tasks": str(job.waiting), "reason": job.error} if job.error else None
-    detail["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
+    detail["tasks"] = [_task(state, task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
     explained = job.waits and _is_explained(state, job.id)
     detail["reasons"] = [reason.text for reason in explain(state, job, now, zone)] if explained else []
     return detail
@@ -98,7 +99,7 @@ def _checkpoint(state: State, job: Job) -> tuple[str, int]:
     return "".join(occasion for occasion in "nmsxr" if occasion in occasions), interval
 
 
-def _task(task: Task) -> dict[str, Any]:
+def _task(state: State, task: Task) -> dict[str, Any]:
     usage = task.usage
     return {
         "id": task.id,
@@ -112,6 +113,7 @@ def _task(task: Task) -> dict[str, Any]:
         "binding": task.confinement.binding if task.confinement else "",
         "memory": task.confinement.memory if task.confinement else "",
         "units": [[grant.host, grant.resource, grant.units] for grant in task.units],
+        "closed_units": [list(closed) for closed in closed_units_of(state, task)],
         "unit_usage": [] if usage is None else usage.units,
         "usage": None if usage is None else [usage.cpu, usage.mem, usage.io, usage.iow, usage.vmem, usage.maxvmem],
     }

@@ -11,6 +11,7 @@ from datetime import tzinfo
 from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.conditions import CONDITIONS
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.closed_units import closed_units_of
 from gridengine.state.state import State
 from gridengine.state.state_codes import running_state_codes
 from gridengine.values.units import INFINITY, format_moment
@@ -37,6 +38,8 @@ def _describe_task(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator
         yield f"{_describe_activity(state, job, task)} on {where} since {format_moment(task.start_time, zone)}"
     if task.deleted_by:
         yield f"{task.deleted_by} has deleted it: it goes when host {task.host} reports its end"
+    for unit in closed_units_of(state, task):
+        yield f"{unit.resource}/{unit.unit} of host {unit.host}, which it has, is closed: {unit.reason}"
     host = state.hosts.get(task.host)
     if host is None or not host.up:
         heard = f"since {format_moment(host.last_heard, zone)}" if host is not None and host.last_heard else "so far"

@@ -1,13 +1,14 @@
 """Device closing: which units of a host no job gets, by the devices that the host has reported.
 
 A pure rule: a unit is closed while its device has a fault, while the host does not find the device, or while the host cannot read
-its devices. Units are those of host units with the identifier of a device; of the resource `gpu` also a unit without properties
+its devices. A slice is closed with its unit. Units are those of host units with the identifier of a device; of the resource `gpu` also a unit without properties
 that has the name of the device. Called for each load report. Source: adr/0345.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from gridengine.protocols.devices import Device
 from gridengine.state.state import State
@@ -24,9 +25,10 @@ def units_to_close(state: State, host: str, devices: list[Device], fault: str) -
     found: Closed = {}
     by_identifier = {device.identifier: device for device in devices if device.identifier}
     lost = "; ".join(device.fault for device in devices if not device.identifier and device.fault)
+    own = partial(_reason, devices=by_identifier, lost=lost, fault=fault)
     for resource, units in listed.items():
         for unit, properties in units.items():
-            if reason := _reason(properties, by_identifier, lost, fault):
+            if reason := own(properties) or own(units.get(properties.parent)):
                 found.setdefault(resource, {})[unit] = reason
     for device in devices:
         if device.fault and not listed.get(GPUS):
@@ -34,9 +36,9 @@ def units_to_close(state: State, host: str, devices: list[Device], fault: str) -
     return found
 
 
-def _reason(unit: UnitProperties, devices: Mapping[str, Device], lost: str, fault: str) -> str:
+def _reason(unit: UnitProperties | None, devices: Mapping[str, Device], lost: str, fault: str) -> str:
     """Why a unit is to be closed; `lost`: faults of devices that have no identifier any more."""
-    if not unit.identifier:
+    if unit is None or not unit.identifier:
         return ""
     if fault:
         return fault

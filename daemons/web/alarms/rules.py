@@ -17,6 +17,7 @@ from daemons.web.job_rows import JobRow
 from daemons.web.pages.formats import part
 from daemons.web.pages.states import silent_hosts
 from gridengine.state.jobs import Job
+from gridengine.state.machines.closed_units import holders_of_unit
 from gridengine.thresholds import LEAST_FREE_BYTES
 from gridengine.values.printable import printable
 from gridengine.values.units import counted
@@ -118,6 +119,18 @@ def _queues_orphaned(view: AlarmView, now: float, thresholds: Thresholds) -> Ite
             cause = "The cluster queue no longer has this host; tasks and reservations there continue."
             step = "Wait for their end, or add the host to the cluster queue again."
             yield Alarm("queue_orphaned", "info", name, cause, step, f"qstat -f -q {name}", f"/instances/{part(name)}")
+
+
+def _units_closed(view: AlarmView, now: float, thresholds: Thresholds) -> Iterator[Alarm]:
+    state = view.state
+    for name, host in state.hosts.items():
+        for resource, units in host.closed_units.items():
+            for unit, reason in units.items():
+                holders = ", ".join(holders_of_unit(state, name, resource, unit))
+                cause = f"The unit is closed: {_sentence(reason)}" + (f" It stays with job {holders}." if holders else "") + " No other job gets it."
+                step = "Reset or replace the device. The unit opens with the healthy device; a new one needs --apply."
+                subject = f"{resource}/{unit} of {name}"
+                yield Alarm("unit_closed", "warning", subject, cause, step, f"gridengine devices {name}", f"/hosts/{part(name)}")
 
 
 def _load_alarms(view: AlarmView, now: float, thresholds: Thresholds) -> Iterator[Alarm]:
@@ -266,6 +279,7 @@ RULES: dict[str, AlarmRule] = {
     "queue_error": AlarmRule("Queue instances in error", _queues_in_error),
     "queue_ambiguous": AlarmRule("Queue instances with an ambiguous configuration", _queues_ambiguous),
     "queue_orphaned": AlarmRule("Orphaned queue instances", _queues_orphaned),
+    "unit_closed": AlarmRule("Closed units", _units_closed),
     "load_alarm": AlarmRule("Load alarms", _load_alarms),
     "job_error": AlarmRule("Jobs in error", _jobs_in_error),
     "job_pending": AlarmRule("Jobs pending too long", _jobs_pending),

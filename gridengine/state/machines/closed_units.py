@@ -7,11 +7,12 @@ and by the machines of hosts, tasks, held units and configuration. Source: adr/0
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from gridengine.errors import InvalidValueError
 from gridengine.state.bookings import Bookings
-from gridengine.state.jobs import GrantedUnits
+from gridengine.state.jobs import GrantedUnits, Task
 from gridengine.state.state import State
 from gridengine.state.units_in_use import UnitsInUse, held_amounts
 from gridengine.syntax.resource_map import RSMAP, parse_map
@@ -19,10 +20,37 @@ from gridengine.syntax.resource_map import RSMAP, parse_map
 _NONE: Mapping[str, str] = {}
 
 
+class ClosedUnit(NamedTuple):
+    """A closed `unit` of a `resource` of a `host`, and the `reason`."""
+
+    host: str
+    resource: str
+    unit: str
+    reason: str
+
+
 def closed_units(state: State, host: str, resource: str) -> Mapping[str, str]:
     """The closed units of a resource of a host, with the reason of each."""
     known = state.hosts.get(host)
     return known.closed_units.get(resource, _NONE) if known is not None else _NONE
+
+
+def closed_units_of(state: State, task: Task) -> Iterator[ClosedUnit]:
+    """The units of a task that are closed. The task goes on, and keeps them until its end."""
+    for grant in task.units:
+        closed = _NONE if grant.of_cluster else closed_units(state, grant.host, grant.resource)
+        yield from (ClosedUnit(grant.host, grant.resource, unit, closed[unit]) for unit in dict.fromkeys(grant.units) if unit in closed)
+
+
+def holders_of_unit(state: State, host: str, resource: str, unit: str) -> list[str]:
+    """The tasks that have a unit of a host, as `7` or `7.2`, in order."""
+    found = []
+    for job_id, task_id in sorted(state.tasks_on.get(host, ())):
+        job = state.jobs[job_id]
+        granted = [each for each in job.tasks[task_id].units if (each.host, each.resource) == (host, resource)]
+        if any(unit in each.units and not each.of_cluster for each in granted):
+            found.append(job.label(task_id))
+    return found
 
 
 def book_closed_units(state: State, host: str) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clients.qexplain import explanation_lines
+from clients.render import json_records
+from clients.render.job_detail import job_details
+from daemons.qmaster.serve.hosts.host_log import HostLog
 from gridengine.mail import Mail
 from gridengine.placement.explanation import explanation
 from gridengine.protocols.delivery import Load
 from gridengine.protocols.devices import Device
 from tests.harness import LOAD, Cell
+from tests.unit.qmaster.asking import read
 from tests.unit.qmaster.test_resource_maps import add_complex, set_values, start, units
 
 HEALTHY = [Device("nvidia", 0, "GPU-a"), Device("nvidia", 1, "GPU-b")]
@@ -122,3 +129,49 @@ def test_administrators_and_owners_get_mail(cell: Cell) -> None:
     texts = [(mail.recipients, mail.subject, mail.body) for mail in posted]
     assert [subject for _, subject, _ in texts] == ['Host "h1" closes units', "Job 1 (sleep) has a unit that fails"], texts
     assert all(CLOSED in body for *_, body in texts)
+
+
+def test_a_running_job_shows_its_closed_unit_until_it_opens(cell: Cell) -> None:
+    def shown() -> tuple[str, Any]:
+        data: Any = read(cell, "status", job_detail={"jobs": ["1"]}).data["job_detail"]
+        (task,) = json_records.job_details(data)["jobs"][0]["tasks"]
+        lines = [line for line in "".join(job_details(data["jobs"], True)).splitlines() if line.startswith("closed unit")]
+        return "".join(lines), task["closed_units"]
+
+    def explained() -> str:
+        data: Any = read(cell, "explain_job", jobs=["1"]).data
+        return "".join(explanation_lines(data["jobs"][0]))
+
+    assert start(cell) == 1 and shown() == ("", [])
+    report(cell, FAILING)
+    assert shown() == (
+        f"closed unit   1:            gpu=h1=(0): {CLOSED}",
+        [{"host": "h1", "name": "gpu", "unit": "0", "reason": CLOSED}],
+    )
+    assert f"gpu/0 of host h1, which it has, is closed: {CLOSED}" in explained()
+    report(cell, HEALTHY)
+    assert shown() == ("", []) and "closed" not in explained()
+
+
+def test_the_log_names_the_job_that_has_a_closed_unit(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
+    log = HostLog(cell.master)
+    start(cell)
+    with caplog.at_level(logging.WARNING, HostLog.__module__):
+        report(cell, FAILING)
+        report(cell, [HEALTHY[0]])
+        report(cell, HEALTHY)
+    assert log and [record.getMessage() for record in caplog.records] == [
+        f"gpu/0 of host h1 is closed: {CLOSED}; no job gets it; it stays with job 1",
+        "gpu/1 of host h1 is closed: its host finds no device GPU-b; no job gets it",
+        "gpu/0 of host h1 is open again",
+        "gpu/1 of host h1 is open again",
+    ]
+
+
+def test_a_slice_without_an_identifier_is_closed_with_its_unit(cell: Cell) -> None:
+    assert not set_values(cell, "h1", "gpu=2(0.0 1)")
+    set_units(cell, "gpu/0(identifier=GPU-a) gpu/0.0(parent=0) gpu/1(identifier=GPU-b)")
+    report(cell, FAILING)
+    assert closed(cell) == {"gpu": {"0": CLOSED, "0.0": CLOSED}}
+    assert units(cell, start(cell)) == [("h1", "gpu", ["1"])]
+    assert not cell.state.jobs[start(cell)].tasks

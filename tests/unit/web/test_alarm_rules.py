@@ -13,8 +13,10 @@ from daemons.web.job_rows import JobFilter, JobRows
 from daemons.web.metric_families import SpoolFigures
 from daemons.web.quota_uses import QuotaUse
 from gridengine.protocols.delivery import Load
+from gridengine.protocols.devices import Device
 from gridengine.state.state import State
 from tests.harness import LOAD, Cell
+from tests.unit.qmaster.test_resource_maps import add_complex, set_values, start
 from tests.unit.web.followed import Followed
 
 NOW = 1_800_000_000.0
@@ -101,6 +103,20 @@ def test_an_orphaned_queue_instance_is_for_information(followed: Followed) -> No
     cell.configure("cluster_queue", "all.q", hostlist="h1 h2")
     (alarm,) = by_rule(view_of(followed))["queue_orphaned"]
     assert (alarm.subject, alarm.severity, alarm.address) == ("all.q@h3", "info", "/instances/all.q@h3")
+
+
+def test_a_closed_unit_is_an_alarm_with_its_reason_and_its_job(followed: Followed) -> None:
+    cell = followed.cell
+    assert not add_complex(cell) and not set_values(cell, "h1", "gpu=2(0 1)")
+    start(cell)
+    devices = [Device("nvidia", 0, "GPU-a", fault="critical errors (XID 79)"), Device("nvidia", 1, "GPU-b", fault="lost")]
+    cell.report("h1", Load(cell.now, dict(LOAD), devices=devices))
+    first, second = by_rule(view_of(followed))["unit_closed"]
+    assert (first.subject, first.severity, first.address) == ("gpu/0 of h1", "warning", "/hosts/h1")
+    assert first.cause == "The unit is closed: critical errors (XID 79). It stays with job 1. No other job gets it."
+    assert second.cause == "The unit is closed: lost. No other job gets it." and second.command == "gridengine devices h1"
+    cell.report("h1", Load(cell.now, dict(LOAD), devices=[]))
+    assert "unit_closed" not in by_rule(view_of(followed))
 
 
 def test_a_load_alarm_has_value_and_threshold(followed: Followed) -> None:

@@ -11,6 +11,7 @@ import logging
 from daemons.qmaster.master import Master
 from daemons.qmaster.transaction import Transaction
 from daemons.runtime.messages import about
+from gridengine.state.machines.closed_units import holders_of_unit
 from gridengine.state.machines.host import DevicesReported, HostBooted, HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State
 from gridengine.values.units import format_duration
@@ -66,8 +67,10 @@ class HostLog:
         after = self._closed[event.host]
         for unit, reason in after.items():
             if before.get(unit) != reason:
-                text = "%s of host %s is closed: %s; no job gets it"
-                _log.error(text, unit, event.host, reason, extra=about("unit_closed", hosts=[event.host], reason=reason))
+                holders = ", ".join(holders_of_unit(self._master.state, event.host, *unit.split("/", 1)))
+                kept = f"; it stays with job {holders}" if holders else ""
+                fields = about("unit_closed", hosts=[event.host], reason=reason)
+                _log.error("%s of host %s is closed: %s; no job gets it%s", unit, event.host, reason, kept, extra=fields)
         for unit in before.keys() - after.keys():
             _log.warning("%s of host %s is open again", unit, event.host, extra=about("unit_opened", hosts=[event.host]))
 
