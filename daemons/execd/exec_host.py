@@ -97,7 +97,8 @@ class ExecHost:
         )
         self._attempt_log = AttemptLog(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._attempt_log, self._report, self._assigner, self._report_sensed_load)
-        self._sampler = UnitSampler(self._tasks.unit_meters)
+        self._sampler = UnitSampler(self._tasks.unit_meters, self._devices.read_every)
+        self._devices.on_reading = self._sampler.take
         self._health = Health(site, self._report)
         self._outputs = OutputReader(self._tasks.directories, self._tasks.ended_outputs)
         self._reporter = Reporter(
@@ -121,7 +122,6 @@ class ExecHost:
                 ("reports to the qmaster", self._reporter.run),
                 ("load reports", self._report_load),
                 ("the measurement of usage", self._measure_usage),
-                ("the reading of devices", self._sampler.run),
                 ("the check of the spool directory", self._health.run),
                 ("the watch of devices", self._devices.run),
             )

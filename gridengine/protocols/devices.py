@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 PROGRAM = "daemons.execd.devices"
-"""The module to run: `python -m` prints one reading as a line of JSON; with `--every SECONDS` a line each time."""
+"""The module to run: `python -m` prints one reading as a line of JSON; with `--follow` a line for each line of its input."""
 
 UNKNOWN = -1
 """A number that the vendor's interface does not give."""

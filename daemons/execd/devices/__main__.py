@@ -1,13 +1,12 @@
 """`python -m daemons.execd.devices`: prints the devices of this host as a line of JSON (`gridengine.protocols.devices`).
 
-With `--every SECONDS` it prints a line at once and then each time, with the drivers open in between, until its output is closed.
+With `--follow` it prints a line for each line of its input, with the drivers open in between, until the input ends.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 from daemons.execd.devices.devices import open_readers, read_all
@@ -17,25 +16,30 @@ from gridengine.protocols.devices import DeviceReading, encode
 
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m daemons.execd.devices", description=__doc__)
-    options.add_argument("--every", type=float, default=0.0, metavar="SECONDS")
+    options.add_argument("--follow", action="store_true")
     options.add_argument("--root", type=Path, default=Path("/"), help="where /dev, /proc and /sys lie")
     chosen = options.parse_args()
-    while True:
+    goes_on = not chosen.follow or _is_asked()
+    while goes_on:
         try:
             with open_readers(chosen.root) as readers:
-                while _print(reading := read_all(readers)) and chosen.every and not reading.fault:
-                    time.sleep(chosen.every)
+                while goes_on and (reading := read_all(readers)):
+                    _print(reading)
+                    goes_on = chosen.follow and _is_asked()
+                    if reading.fault:
+                        break  # and open the drivers anew, which may have been exchanged
         except DeviceReadError as error:
             _print(DeviceReading(fault=str(error)))
-        if not chosen.every:
-            return
-        time.sleep(chosen.every)  # and open the drivers anew, which may have been exchanged
+            goes_on = chosen.follow and _is_asked()
 
 
-def _print(reading: DeviceReading) -> bool:
+def _is_asked() -> bool:
+    return bool(sys.stdin.readline())
+
+
+def _print(reading: DeviceReading) -> None:
     sys.stdout.buffer.write(encode(reading) + b"\n")
     sys.stdout.buffer.flush()
-    return True
 
 
 if __name__ == "__main__":

@@ -115,3 +115,20 @@ def test_the_program_of_the_host_prints_a_line(tmp_path: Path, program: Path) ->
     assert [each.identifier for each in reading.usage] == ["GPU-a", "MIG-1", "GPU-b"]
     put_program(program, "exit 9")
     assert decode(read_once(tmp_path, PYTHONPATH=str(tmp_path / "hidden"))).fault.startswith("nvidia-smi ended with status 9")
+
+
+@pytest.mark.usefixtures("program")
+def test_the_program_prints_a_line_for_each_line_of_its_input(tmp_path: Path) -> None:
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden/pynvml.py").write_text("raise ImportError")
+    command = [sys.executable, "-m", PROGRAM, "--root", str(tmp_path), "--follow"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "hidden")}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as reader:
+        assert reader.stdin is not None and reader.stdout is not None
+        for script, fault in (("exit 9", "nvidia-smi ended with status 9: "), (f"cat {tmp_path}/log", "")):
+            put_program(tmp_path, script)
+            reader.stdin.write(b"\n")
+            reader.stdin.flush()
+            assert decode(reader.stdout.readline()).fault == fault
+        reader.stdin.close()
+        assert reader.stdout.read() == b"" and reader.wait(60) == 0
