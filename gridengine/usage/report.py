@@ -16,6 +16,7 @@ from gridengine.usage.accounting import FIELDS, AccountingRecord, is_valid_recor
 from gridengine.usage.failed import MIGRATING, RESCHEDULED
 from gridengine.usage.periods import Period
 from gridengine.usage.requested_memory import requested_memory, requests_of_category
+from gridengine.values.gpus import GPUS
 
 BY = {"user": "owner", "project": "project", "queue": "qname", "host": "hostname"}
 """The groups of a report, with the field of a record that names the group."""
@@ -34,6 +35,7 @@ class ReportRow(NamedTuple):
     `slot_s`: slots × seconds within the period; `work_s`: slots × run time of the tasks, in s; `peak`, `requested`: peak memory
     and memory request in bytes, added up over tasks with a request. `wait_median`, `wait_p90`: s from the submission to
     the start, None without a started task. `failed`: tasks that failed; `lost_s`: their slots × run time, in s.
+    `gpu_s`: requested GPUs × seconds within the period.
     """
 
     name: str
@@ -48,6 +50,7 @@ class ReportRow(NamedTuple):
     wait_p90: float | None = None
     failed: int = 0
     lost_s: float = 0.0
+    gpu_s: float = 0.0
 
     @property
     def cpu_part(self) -> float | None:
@@ -74,11 +77,11 @@ class ReportTable(NamedTuple):
 class Tally:
     """The figures of a group while records are added."""
 
-    __slots__ = ("cpu", "failed", "lost_s", "peak", "requested", "slot_s", "tasks", "waits", "wallclock", "work_s")
+    __slots__ = ("cpu", "failed", "gpu_s", "lost_s", "peak", "requested", "slot_s", "tasks", "waits", "wallclock", "work_s")
 
     def __init__(self) -> None:
         self.tasks = self.failed = 0
-        self.wallclock = self.cpu = self.slot_s = self.work_s = self.peak = self.requested = self.lost_s = 0.0
+        self.wallclock = self.cpu = self.slot_s = self.work_s = self.peak = self.requested = self.lost_s = self.gpu_s = 0.0
         self.waits = array("f")
 
     def add(self, record: AccountingRecord) -> None:
@@ -113,7 +116,7 @@ class Tally:
         median, p90 = (quantile(waits, 0.5), quantile(waits, 0.9)) if waits else (None, None)
         return ReportRow(
             name, self.tasks, self.wallclock, self.cpu, self.slot_s, self.work_s, self.peak, self.requested, median, p90,
-            self.failed, self.lost_s,
+            self.failed, self.lost_s, self.gpu_s,
         )
 
 
@@ -149,6 +152,7 @@ class Tables:
                     tally = tallies[name] = Tally()
                 if shared_s > 0:
                     tally.slot_s += shared_s * int(record.slots)
+                    tally.gpu_s += shared_s * requested_gpus(record.category, int(record.slots))
                 if is_in:
                     tally.add(record)
 
@@ -172,6 +176,14 @@ def is_failure(record: AccountingRecord) -> bool:
 def requested_bytes(category: str, slots: int) -> float:
     """The memory that a task requests for all its slots, 0 for none."""
     return requested_memory(requests_of_category(category), slots)[1]
+
+
+@lru_cache(65_536)
+def requested_gpus(category: str, slots: int) -> int:
+    """The GPUs that a task requests for all its slots. A line of the file does not say whether `gpu` counts for each slot: it does,
+    as `gridengine devices --apply` configures it."""
+    text = requests_of_category(category).get(GPUS, "")
+    return int(text) * slots if text.isdecimal() else 0
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:

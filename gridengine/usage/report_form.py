@@ -23,6 +23,7 @@ CSV_COLUMNS = (
     "name", "tasks", "slot_hours", "slot_hours_before", "slot_hours_change_percent", "share_percent", "target_percent",
     "utilisation_percent", "wait_median_s", "wait_median_before_s", "wait_p90_s", "wait_p90_before_s", "cpu_hours",
     "wallclock_hours", "cpu_percent", "memory_percent", "failed", "failed_before", "failed_percent", "lost_slot_hours",
+    "gpu_hours",
 )
 NOTE = "An ended task counts in the period in which it started, as for qacct -b -e. Slot hours are those within the period."
 _HOUR_S = 3600.0
@@ -156,7 +157,7 @@ def _csv_row(line: ReportLine) -> list[Any]:
         now.name, now.tasks, _hours(now.slot_s), _hours(before.slot_s), _rounded(line.change("slot_s")), _percent(line.part),
         _percent(line.target), _percent(line.utilisation), _rounded(now.wait_median), _rounded(before.wait_median),
         _rounded(now.wait_p90), _rounded(before.wait_p90), _hours(now.cpu), _hours(now.wallclock), _percent(now.cpu_part),
-        _percent(now.memory_part), now.failed, before.failed, _percent(now.failed_part), _hours(now.lost_s),
+        _percent(now.memory_part), now.failed, before.failed, _percent(now.failed_part), _hours(now.lost_s), _hours(now.gpu_s),
     ]
 
 
@@ -214,8 +215,10 @@ def summary(report: Report) -> list[Fact]:
     waits = [("-" if each is None else format_duration(each)) for each in (now.wait_median, now.wait_p90)]
     of_slots = f"{counted(report.basis.slots, 'slot')}, {hours_text(now.slot_s)} slot hours"
     lost = f"{part_text(now.failed_part)} of the tasks, {hours_text(now.lost_s)} slot hours"
+    gpus = [Fact("GPUs", f"{hours_text(now.gpu_s)} hours", "held", change_text(line.change("gpu_s")))] if has_gpus(report) else []
     return [
         Fact("Utilisation", part_text(line.utilisation), of_slots, change_text(line.change("slot_s"))),
+        *gpus,
         Fact("Tasks", f"{now.tasks:,}", "", change_text(line.change("tasks"))),
         Fact("Waiting time, median", waits[0], "", change_text(line.change("wait_median"))),
         Fact("Waiting time, 90th percentile", waits[1], "", change_text(line.change("wait_p90"))),
@@ -225,9 +228,16 @@ def summary(report: Report) -> list[Fact]:
     ]
 
 
+def has_gpus(report: Report) -> bool:
+    """Whether a task of one of the two periods had a GPU."""
+    return bool(report.table.total.gpu_s or report.table_before.total.gpu_s)
+
+
 def columns(report: Report) -> list[str]:
     """Titles of the columns of text and HTML."""
     special = {"queue": ["Utilisation"], "host": ["Utilisation"]}.get(report.by, ["Share", "Target"])
+    if has_gpus(report):
+        special = [*special, "GPU hours"]
     rest = ["Wait median", "Wait 90 %", "CPU", "Memory", "Failed", "Hours lost"]
     return [TITLES[report.by], "Tasks", "Slot hours", "Change", *special, *rest]
 
@@ -237,6 +247,8 @@ def cells(report: Report, line: ReportLine) -> list[str]:
     now = line.now
     is_place = report.by in ("queue", "host")
     special = [part_text(line.utilisation)] if is_place else [part_text(line.part), part_text(line.target)]
+    if has_gpus(report):
+        special.append(hours_text(now.gpu_s))
     return [
         str(printable(now.name)), f"{now.tasks:,}", hours_text(now.slot_s), change_text(line.change("slot_s")) or "-", *special,
         wait_text(now.wait_median), wait_text(now.wait_p90), part_text(now.cpu_part), part_text(now.memory_part),

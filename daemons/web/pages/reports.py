@@ -15,7 +15,7 @@ from daemons.web.reports.report_source import LONGEST_S, ReportError
 from gridengine.errors import InvalidValueError
 from gridengine.usage.periods import LAST_MONTH, NAMED, Period, parse_period
 from gridengine.usage.report import BY
-from gridengine.usage.report_form import CSV_COLUMNS, NOTE, TITLES, ReportLine, change_text, csv_rows, lines, notes, summary
+from gridengine.usage.report_form import CSV_COLUMNS, NOTE, TITLES, ReportLine, change_text, csv_rows, has_gpus, lines, notes, summary
 
 ROWS = 100
 _ADDRESSES: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -61,7 +61,7 @@ async def reports(visit: Visit) -> Data:
     shown, pager = rows_of_page(visit, lines(found), ROWS)
     targets = choice.by in ("user", "project") and any(line.target is not None for line in shown)
     return data | pager | {
-        "report": found, "summary": summary(found), "notes": notes(found, zone), "targets": targets,
+        "report": found, "summary": summary(found), "notes": notes(found, zone), "targets": targets, "gpus": has_gpus(found),
         "rows": [(line, _object_address(visit, choice.by, line)) for line in shown],
     }
 

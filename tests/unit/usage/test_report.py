@@ -90,6 +90,28 @@ def test_peak_memory_is_compared_with_the_request_of_all_slots() -> None:
     assert rows(accounting_line(BEGIN, 10))["alice"].memory_part is None
 
 
+def test_gpu_hours_are_the_requests_of_all_slots_within_the_period() -> None:
+    now, before, _ = tables(
+        accounting_line(BEGIN, 100, slots=2, category="-l gpu=3,h_vmem=4G -pe smp 2"),
+        accounting_line(BEGIN - 50, 100, category="-l gpu=1,gpu_type=h100", owner="bob"),
+        accounting_line(BEGIN, 10, category="-soft -l gpu=1"),
+        accounting_line(BEGIN, 10, category="-l gpu=many"),
+    )
+    assert {row.name: row.gpu_s for row in now.rows} == {"alice": 600, "bob": 50}
+    assert (now.total.gpu_s, before.total.gpu_s) == (650, 50)
+
+
+def test_gpu_hours_are_shown_where_tasks_had_gpus() -> None:
+    def text(category: str) -> str:
+        now, before, _ = tables(accounting_line(BEGIN, 7200, category=category))
+        return as_text(Report("user", PERIOD, BEFORE, now, before, BEGIN, True, 0, basis_of((), None)), "c", None)
+
+    shown = text("-l gpu=2").splitlines()
+    assert any(line.split() == ["GPUs", "4.0", "hours", "held"] for line in shown), shown
+    assert any("GPU hours" in line for line in shown)
+    assert "GPU" not in text("-l gpu_type=h100")
+
+
 @pytest.mark.parametrize(("by", "name"), [("user", "bob"), ("project", "physics"), ("queue", "long.q"), ("host", "h9")])
 def test_each_group_is_named_by_its_field(by: str, name: str) -> None:
     line = accounting_line(BEGIN, 10, owner="bob", project="physics", qname="long.q", hostname="h9")
