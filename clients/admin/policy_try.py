@@ -9,12 +9,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from clients import gdi
 from clients.admin.cell import cell_of_environment, select_cell
 from clients.admin.cell_options import CellName, Root
 from clients.admin.changes import plan_changes
 from clients.admin.effects import show_effects
 from clients.admin.errors import AdminError
-from clients.admin.qmaster_requests import read
 from gridengine.kinds import KIND, KIND_BY_OPTION_NAME, title
 from gridengine.terminal.hints import did_you_mean
 
@@ -84,8 +84,11 @@ def changes_of(settings: list[TriedValue]) -> list[dict[str, Any]]:
 
 
 def _stored(kind: str, name: str) -> dict[str, str]:
-    names = None if KIND[kind].single else [name]
-    objects = [each for each in read("config_show", {"kind": kind, "names": names}) or () if each["name"] == name]
+    try:
+        answer = gdi.call("config_show", {"kind": kind, "names": None if KIND[kind].single else [name]})
+    except gdi.Unreachable as error:
+        raise AdminError(str(error)) from None
+    objects = [each for each in answer.data or () if each["name"] == name]
     if not objects:
         raise AdminError(f"there is no {title(kind, name)}")
     attributes: dict[str, str] = objects[0]["attributes"]

@@ -65,6 +65,18 @@ def test_settings_without_an_effect_say_so(policy: Administrator, waiting: tuple
     assert policy("try", "weight_urgency=0.100000") == (0, "the cell has these values, nothing would change\n")
 
 
+@pytest.mark.parametrize(
+    ("setting", "place"),
+    [
+        ("queue/no.q:slots=1", 'cluster queue "no.q"'),
+        ("user/eve:fshare=1", 'user "eve"'),
+        ("rqs/none:limit=to slots=1", 'resource quota set "none"'),
+    ],
+)
+def test_an_object_that_does_not_exist_is_named_in_one_sentence(policy: Administrator, setting: str, place: str) -> None:
+    assert policy("try", setting) == (1, f"gridengine: there is no {place}\n")
+
+
 def test_several_settings_of_several_objects_are_one_change(policy: Administrator, waiting: tuple[int, int]) -> None:
     status, text = policy("try", "weight_urgency=1", "queue/all.q:slots=1", "exechost/h1:complex_values=slots=9")
     assert status == 0
@@ -81,8 +93,8 @@ def test_several_settings_of_several_objects_are_one_change(policy: Administrato
         ("weight_urgency=x", "weight_urgency"),
         ("tree/x:shares=1", 'there is no kind of object "tree"'),
         ("queue:slots=1", "a name is missing, the form is queue/NAME:slots=VALUE"),
-        ("queue/no.q:slots=1", '"no.q" does not exist'),
-        ("user/eve:fshare=1", "eve"),
+        ("weight_urgency=1e999", 'scheduler, attribute "weight_urgency": the number is too large'),
+        ("max_reservation=-4", "-4 is not within 0 and 4294967295"),
     ],
 )
 def test_wrong_settings_are_named(policy: Administrator, setting: str, reason: str) -> None:
