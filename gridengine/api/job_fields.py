@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 from gridengine.options.option import Option, OptionError, options_of, read_options, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.submit_folds import Submission
+from gridengine.syntax.request_list import parse_requests
 
 Texts = str | int | Iterable[str | int]
 Requests = Mapping[str, object] | str | Iterable[str]
@@ -21,7 +22,7 @@ PathText = str | os.PathLike[str]
 
 
 class JobFields(TypedDict, total=False):
-    """Keyword arguments that describe a job. `hard`, `soft`: resources as {"h_rt": 60}, or "h_rt=60". Times are epoch seconds.
+    """Keyword arguments that describe a job. `hard`, `soft`: resources as {"gpu": 1}, or as -l: "gpu=1,h_rt=60". Times are epoch seconds.
 
     `queue`: -q; `environment`: variables of -v; the other arguments are fields of `Submit`.
     """
@@ -107,6 +108,8 @@ def texts(value: Texts) -> list[str]:
 
 
 def _resources(value: Requests) -> list[str]:
+    if isinstance(value, str):
+        value = dict(parse_requests(value))
     return [f"{name}={amount}" for name, amount in value.items()] if isinstance(value, Mapping) else texts(value)
 
 

@@ -115,7 +115,9 @@ def _move_unit_properties(objects: Objects, host: str, values: Values) -> Iterat
         values["complex_values"], units, left_out = without_properties(values["complex_values"])
     except InvalidValueError as fault:
         raise ConfigError("exec_host", host, "complex_values", str(fault)) from None
-    if not is_none(units):
+    if not is_none(units) and host == "global":
+        yield "the properties of its units are left out: only units of a host have properties here"
+    elif not is_none(units):
         objects.setdefault("host_units", {})[host] = {"hostname": host, "units": units}
         yield f"the properties of its units are host units here (qconf -sunit {host})"
     if left_out:

@@ -77,6 +77,9 @@ def test_counted_gpus_become_named_ones_and_other_values_stay(admin: Administrat
     report(cell, WHOLE)
     assert admin("--apply")[0] == 0
     assert cell.state.kind("exec_host")["h1"]["complex_values"] == "slots=4,gpu=4(0:4)", "shares stay as they are"
+    assert admin("--apply", "--shares", 0)[0] != 0
+    assert admin("--apply", "--shares", 1)[0] == 0
+    assert cell.state.kind("exec_host")["h1"]["complex_values"] == "slots=4,gpu=1(0)"
 
 
 def test_the_state_of_devices_is_json_too(admin: Administrator) -> None:

@@ -42,3 +42,26 @@ def test_an_imported_host_has_its_units_as_an_object_of_their_own() -> None:
     assert made.objects["exec_host"]["node1"]["complex_values"] == "gpu=2(0 1),mem=4G"
     assert made.objects["host_units"]["node1"]["units"].startswith("gpu/0(device_files=/dev/nvidia0)")
     assert any("affinity=SCCCC" in remark for remark in made.remarks)
+
+
+def test_ranges_and_shares_with_properties_are_units_each() -> None:
+    assert without_properties("gpu=6(0-1[device=/dev/a] 2:4[uuid=GPU-2])") == (
+        "gpu=6(0-1 2:4)", "gpu/0(device_files=/dev/a) gpu/1(device_files=/dev/a) gpu/2(identifier=GPU-2)", [],
+    )
+
+
+@pytest.mark.parametrize("text", ["gpu=2(0[[device=/dev/a]] 1)", "gpu=1([device=/dev/a])", "gpu=4(3-0[uuid=a])", "gpu=9(0-99999[uuid=a])"])
+def test_a_list_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValueError):
+        without_properties(text)
+
+
+def test_a_path_that_host_units_cannot_have_is_left_out_by_name() -> None:
+    assert without_properties("gpu=1(0[device=/dev/a b])") == ("gpu=1(0)", "NONE", ["device=/dev/a b of gpu/0"])
+
+
+def test_properties_of_units_of_the_cluster_are_left_out_with_a_remark() -> None:
+    text = OldText("exec_host", "global", "exec_hosts/global", f"hostname global\ncomplex_values {OLD}\n")
+    made = convert_objects(OldCell([text]), {})
+    assert made.objects["exec_host"]["global"]["complex_values"] == "gpu=2(0 1),mem=4G" and "host_units" not in made.objects
+    assert any("only units of a host have properties" in remark for remark in made.remarks)

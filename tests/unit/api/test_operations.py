@@ -48,6 +48,13 @@ OPERATIONS: list[Operation[Any]] = [
 ]
 
 
+def test_a_text_of_resources_is_read_as_minus_l() -> None:
+    for given in ("gpu=1,gpu_type='a,b'", ["gpu=1", "gpu_type=a,b"], {"gpu": 1, "gpu_type": "a,b"}):
+        assert operations.alter(1, hard=given).body["changes"]["hard"] == ["gpu=1", "gpu_type=a,b"]
+    with pytest.raises(ValueError, match="no value behind its equal sign"):
+        operations.alter(1, hard="gpu=")
+
+
 def read(operation: Operation[Any]) -> Any:
     """The request as the qmaster reads it; raises msgspec.DecodeError."""
     body = msgspec.json.encode(operation.body)
