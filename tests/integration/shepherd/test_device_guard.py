@@ -141,6 +141,32 @@ def test_a_device_file_that_was_made_outside_of_the_task_is_closed(bench: Bench)
     assert task.stdout.splitlines() == ["ready", DENIED]
 
 
+def test_no_other_path_and_no_variable_opens_a_device_of_others(bench: Bench) -> None:
+    linked = bench.other.with_name("linked")
+    linked.hardlink_to(bench.other)
+    script = f"""export CUDA_VISIBLE_DEVICES=0,1,2,3 ROCR_VISIBLE_DEVICES=0,1,2,3
+ln -s {bench.other} link
+{bench.tries(bench.other, linked, "link", f"/proc/self/root{bench.other}")}"""
+    task = bench.run(script)
+    assert task.stdout.splitlines() == [DENIED] * 4
+
+
+def test_root_in_a_task_opens_no_device_that_a_process_outside_holds_open(bench: Bench) -> None:
+    root: dict[str, object] = {"owner": "root", "uid": 0, "gid": 0, "groups": [0], "cwd": "/"}
+    with bench.other.open("rb") as held:
+        task = bench.run(bench.tries(f"/proc/{os.getpid()}/fd/{held.fileno()}", f"/proc/{os.getpid()}/root{bench.other}"), **root)
+    assert task.stdout.splitlines() == [DENIED, DENIED]
+
+
+def test_a_user_can_not_leave_the_cgroup_of_the_task_or_open_its_devices(bench: Bench) -> None:
+    parent = Path(bench.cgroups.device_parent)
+    files = [parent / name for name in ("tasks", "cgroup.procs") if (parent / name).exists()]
+    writes = "".join(f"echo $$ > {path} && echo left\n" for path in files)
+    writes += f"for each in {parent}/*/devices.allow; do echo 'a *:* rwm' > $each && echo allowed; done\n"
+    task = bench.run(f"mkdir {parent}/mine && echo made\n{writes}{bench.tries(bench.other)}")
+    assert task.stdout.splitlines() == [DENIED]
+
+
 def test_methods_run_with_the_same_devices_as_their_job(bench: Bench) -> None:
     """Another process of the owner may trace a method, and have it open devices."""
     method = bench.cell.file("method", f"#!/bin/sh\n{bench.tries(bench.own, bench.other)}")
