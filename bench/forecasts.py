@@ -1,7 +1,8 @@
 """How often jobs start in the range of their forecast: `python -m bench.forecasts --jobs 30000 --seed 1`.
 
 A made trace (bench.traces) is replayed in a virtual cell, which gives the true starts. The cell learns run times from tasks that
-have ended, and its calibration from starts that have happened; forecasts of the first --warm jobs are not counted.
+have ended, and its calibration from starts that have happened, of the few forecasts that the qmaster would have remembered. Jobs
+count whose forecast was made after the first --warm jobs have ended: nothing was learned from their starts before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from statistics import median
 import msgspec
 
 from bench import traces
-from daemons.forecast.answers import remember
+from daemons.forecast.answers import SAMPLED, drawn_forecasts
 from daemons.forecast.calibration import CLASSES_S, Calibration, Remembered, class_of
 from daemons.forecast.copies import fork_for
 from daemons.forecast.run_times import EndedTask, RunTimes
@@ -78,16 +79,17 @@ def replayed(jobs: int, seed: int, hosts: int, slots: int, load: float, every: f
     return cell
 
 
-def forecasts(moments: list[Moment], ended: list[EndedRow], starts: dict[int, float]) -> list[Remembered]:
-    """All forecasts at these moments, each with its range by the starts before it."""
+def forecasts(moments: list[Moment], ended: list[EndedRow], starts: dict[int, float], count: int) -> list[Remembered]:
+    """Up to `count` forecasts at each of these moments, with their ranges by the starts before. SAMPLED of each moment are
+    learned from, as in a cell."""
     calibration, made, busy = Calibration([]), list[Remembered](), time.process_time()
-    for now, parts, count in moments:
+    for now, parts, tasks in moments:
         state = whole_state(parts)
         calibration.note_starts({job: [start] for job, start in starts.items() if start <= now}, state.jobs, now)
-        run_times = RunTimes([EndedTask(*task[:5]) for task in ended[max(0, count - NEWEST) : count]])
-        before = len(calibration.remembered)
-        remember(state, fork_for(state), ForecastBasis(run_times, calibration, now, UTC))
-        made += calibration.remembered[before:]
+        run_times = RunTimes([EndedTask(*task[:5]) for task in ended[max(0, tasks - NEWEST) : tasks]])
+        drawn = drawn_forecasts(state, fork_for(state), ForecastBasis(run_times, calibration, now, UTC), count)
+        calibration.note(drawn[:SAMPLED])
+        made += drawn
     print(f"{len(moments)} moments, {(time.process_time() - busy) / max(1, len(moments)):.2f} s each without the runs")
     return [msgspec.structs.replace(each, started=starts[each.job]) for each in made if each.job in starts]
 
@@ -118,12 +120,13 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=32, help="of each host")
     parser.add_argument("--load", type=float, default=0.85)
     parser.add_argument("--every", type=float, default=1800.0, help="seconds between forecasts")
+    parser.add_argument("--forecasts", type=int, default=20, help=f"at each moment; {SAMPLED} of them are learned from")
     given = parser.parse_args()
     cell = replayed(given.jobs, given.seed, given.hosts, given.slots, given.load, given.every)
     print(f"{len(cell.starts)} jobs started, {len(cell.moments)} moments with pending jobs")
     moments = [moment for moment in cell.moments if moment[2] >= 500]
     counted_from = next((now for now, _, count in moments if count >= given.warm), 0.0)
-    report([each for each in forecasts(moments, cell.ended, cell.starts) if each.asked >= counted_from])
+    report([each for each in forecasts(moments, cell.ended, cell.starts, given.forecasts) if each.asked >= counted_from])
 
 
 if __name__ == "__main__":

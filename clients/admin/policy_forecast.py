@@ -1,6 +1,6 @@
 """`gridengine policy forecast`: how often jobs started in the range of their forecast.
 
-Owns the question; the qmaster has a sample of forecasts made every ten minutes. Source: adr/0330.
+Owns the question; the qmaster has a sample of forecasts made every half hour. Source: adr/0330.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from gridengine.state.state import State
 from gridengine.values.units import INFINITY
 
 Body = dict[str, Any]
-SAMPLED = 20
-"""Jobs whose forecasts are remembered at one moment."""
+SAMPLED = 4
+"""Jobs whose forecasts are remembered at one moment. Few: those of one moment share their fate, so it is moments that teach."""
 
 
 def answer(state: State, on_copy: OnCopy, basis: ForecastBasis, body: Body) -> Body:
@@ -46,15 +46,20 @@ def answer(state: State, on_copy: OnCopy, basis: ForecastBasis, body: Body) -> B
 
 def remember(state: State, on_copy: OnCopy, basis: ForecastBasis) -> None:
     """Have the calibration note forecasts for pending jobs, drawn by lot."""
+    basis.calibration.note(drawn_forecasts(state, on_copy, basis, SAMPLED))
+
+
+def drawn_forecasts(state: State, on_copy: OnCopy, basis: ForecastBasis, count: int) -> list[Remembered]:
+    """Forecasts for up to `count` pending jobs, drawn by lot; none for a job without an expected start."""
     now = basis.now
     waiting = [job for job in state.jobs.values() if job.waits and not job.error]
-    drawn = random.Random(int(now)).sample(waiting, min(SAMPLED, len(waiting)))
-    drawn_forecasts = []
+    drawn = random.Random(int(now)).sample(waiting, min(count, len(waiting)))
+    forecasts = []
     for row in StartForecast(state, on_copy, basis).of_jobs(drawn):
         if row["expected"] > now:
             low, high = (row["earliest"] - now, row["latest"] - now) if row["latest"] else (-1.0, -1.0)
-            drawn_forecasts.append(Remembered(row["id"], now, row["expected"] - now, row["overtaken"], low, high))
-    basis.calibration.note(drawn_forecasts)
+            forecasts.append(Remembered(row["id"], now, row["expected"] - now, row["overtaken"], low, high))
+    return forecasts
 
 
 def _selected(state: State, targets: list[str]) -> tuple[list[Job], list[str]]:

@@ -20,8 +20,8 @@ AIMS = (0.8, 0.97)
 """Least and greatest part of the compared starts that a range is made to hold: more than PART where the next starts differ."""
 MARGIN = 0.05
 """Added to PART, since the next starts differ a little from those compared."""
-CHECKED = 200
-"""Ranges of the past whose outcomes move the aim between its bounds."""
+CHECKED = 100
+"""Ranges of the past, of one class, whose outcomes move the aim between its bounds."""
 LEAST = 40
 """Comparisons from which factors are learned."""
 NEWEST = 400
@@ -116,18 +116,21 @@ class Calibration:
         own = [each for each in alike if class_of(each.expected) == number]
         for chosen in (own[-NEWEST:], alike[-NEWEST:], self.remembered[-NEWEST:]):
             if sum(1 for each in chosen if each.started) >= LEAST:
-                low, high = _narrowest(_distribution(chosen, now), self._aim(now))
+                low, high = _narrowest(_distribution(chosen, now), self._aim(number, now))
                 return low, high, len(chosen)
         return None
 
-    def _aim(self, now: float) -> float:
-        """The part of the compared starts that a range is made to hold: more where the last ranges held less than they should."""
+    def _aim(self, number: int, now: float) -> float:
+        """The part of the compared starts that a range of this class is made to hold: more where the last ranges of the class,
+        else the last of all, held less than they should."""
         ranged = [each for each in self.remembered if each.high >= 0]
-        over = [each for each in ranged if each.started or now - each.asked > each.high][-CHECKED:]
-        if len(over) < LEAST:
-            return AIMS[0] + (AIMS[1] - AIMS[0]) / 2
-        held = sum(1 for each in over if each.started and each.is_within) / len(over)
-        return min(AIMS[1], max(AIMS[0], PART + MARGIN + (PART - held)))
+        over = [each for each in ranged if each.started or now - each.asked > each.high]
+        own = [each for each in over if class_of(each.expected) == number]
+        for checked in (own[-CHECKED:], over[-CHECKED:]):
+            if len(checked) >= LEAST:
+                held = sum(1 for each in checked if each.started and each.is_within) / len(checked)
+                return min(AIMS[1], max(AIMS[0], PART + MARGIN + (PART - held)))
+        return AIMS[0] + (AIMS[1] - AIMS[0]) / 2
 
     def figures(self) -> list[dict[str, Any]]:
         """Forecasts with a range, by the expected wait. `up_to`: s, None for the last class; `count`: started jobs;

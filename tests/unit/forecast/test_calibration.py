@@ -61,6 +61,18 @@ def test_ranges_that_held_too_few_starts_become_wider() -> None:
     assert (wide[0], wide[1]) == (pytest.approx(0.2 * 1060 - 60), pytest.approx(1.1 * 1060 - 60))
 
 
+def test_the_outcomes_of_a_class_widen_no_other_class() -> None:
+    factors = [0.2] * 4 + [1.0] * 32 + [1.1] * 4
+    right, wrong = compared(*factors, low=0.0, high=9000.0), compared(*[1.0] * LEAST, expected=90_000, low=1.0, high=2.0)
+    found, alone = Calibration([*right, *wrong]).range(1000, False, NOW), Calibration(right).range(1000, False, NOW)
+    assert found == alone
+    assert found is not None
+    assert (found[0], found[1]) == (pytest.approx(1000), pytest.approx(1000))
+    few = Calibration([*compared(*factors), *wrong]).range(1000, False, NOW)
+    assert few is not None
+    assert few[0] == pytest.approx(0.2 * 1060 - 60), "without outcomes of its own those of all"
+
+
 def test_a_class_with_few_comparisons_uses_those_of_all() -> None:
     near, far = compared(*[1.0] * LEAST, expected=100), compared(*[3.0] * LEAST, expected=90_000)
     calibration = Calibration([*near, *far])

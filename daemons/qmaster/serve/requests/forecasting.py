@@ -28,7 +28,7 @@ Decide = Callable[[], Awaitable[Decision]]
 _log = logging.getLogger(__name__)
 _LONGEST_S = 50.0
 """Seconds after which a command would have given up."""
-SAMPLE_EVERY_S = 600.0
+SAMPLE_EVERY_S = 1800.0
 """Seconds between two samples of forecasts, which are compared with the starts that follow (adr/0330)."""
 MOST_WAITING = 20
 """Questions that wait for the process; a further question is refused."""
