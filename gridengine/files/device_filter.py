@@ -9,6 +9,7 @@ by the shepherd, and by the execd, which probes. Source: adr/0350; linux/bpf.h, 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import struct
@@ -26,6 +27,8 @@ _CGROUP_DEVICE_PROGRAM, _CGROUP_DEVICE, _ALLOW_MULTI = 15, 6, 2  # the last: bes
 _LOAD, _AND, _JUMP_UNLESS_EQUAL, _SET, _RETURN = 0x61, 0x54, 0x55, 0xB7, 0x95
 _ANSWER, _CONTEXT, _KIND, _MAJOR, _MINOR = range(5)  # registers; the kernel passes the context in 1, and takes the answer from 0
 _KINDS = {"b": 1, "c": 2}
+#: of a daemon that loads the program
+CAPABILITIES = "CAP_SYS_ADMIN, or CAP_BPF and CAP_NET_ADMIN"
 _KIND_MASK = 0xFFFF  # the upper half of the context's first word is the kind of access
 
 
@@ -67,8 +70,14 @@ def obstacle() -> str:
     try:
         os.close(_load(program(())))
     except OSError as error:
-        return f"the kernel takes no device filter of this daemon (bpf: {error.strerror})"
+        return refusal(error)
     return ""
+
+
+def refusal(error: OSError) -> str:
+    """The sentence about an error of bpf(2), with the capabilities that a missing right is about."""
+    rights = f"; it takes {CAPABILITIES}" if error.errno == errno.EPERM else ""
+    return f"the kernel takes no device filter of this daemon (bpf: {error.strerror}{rights})"
 
 
 def _instruction(operation: int, target: int = 0, source: int = 0, offset: int = 0, value: int = 0) -> bytes:

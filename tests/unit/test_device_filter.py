@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 from collections.abc import Iterable
 
 from gridengine.files.device_files import DeviceNumber
-from gridengine.files.device_filter import program
+from gridengine.files.device_filter import program, refusal
 
 OTHERS = [DeviceNumber("c", 195, 1), DeviceNumber("c", 195, 2), DeviceNumber("b", 8, 0)]
 READ, MAKE = 2 << 16, 1 << 16
@@ -40,3 +42,10 @@ def test_the_listed_devices_are_refused_for_each_access_and_no_others() -> None:
         assert [answer(OTHERS, character, 195, minor, access) for minor in (0, 1, 2, 3)] == [1, 0, 0, 1]
     assert [answer(OTHERS, kind, 8, 0) for kind in (block, character)] == [0, 1]
     assert answer([], character, 195, 1) == 1
+
+
+def test_a_missing_right_is_named_by_its_capabilities() -> None:
+    """The type of the program needs CAP_NET_ADMIN beside CAP_BPF. Source: kernel/bpf/syscall.c, is_net_admin_prog_type."""
+    denied, unknown = (refusal(OSError(number, os.strerror(number))) for number in (errno.EPERM, errno.ENOSYS))
+    assert "(bpf: Operation not permitted; it takes CAP_SYS_ADMIN, or CAP_BPF and CAP_NET_ADMIN)" in denied
+    assert "(bpf: Function not implemented)" in unknown
