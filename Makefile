@@ -27,7 +27,7 @@
 #   make interpreter           build/interpreter: the Python that they bring, from Debian's sources as of today
 #   make release KEY=FILE      all of these in build/release, with the bill of materials, SHA256SUMS, and its signature by a key of minisign
 #   make packages              build all of them twice, compare, install them on machines without the project, run jobs, also in a cell of Debian 12 and 13
-#   make machines STEPS=       the Debian package on two virtual machines: units, reboots, power cuts, clocks (root, Debian 12; an hour)
+#   make machines STEPS=       the Debian package on two virtual machines: units, closed devices, reboots, power cuts, clocks (root, Debian 12; an hour)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with years of accounting records, and measure qacct

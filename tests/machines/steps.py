@@ -34,6 +34,7 @@ from tests.machines.cell import (
     state_of,
     submit,
 )
+from tests.machines.devices import devices
 
 _REBOOTED = "host was rebooted"
 
@@ -287,6 +288,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "job": job,
     "memory": memory,
     "cgroups": cgroups,
+    "devices": devices,
     "homes": homes,
     "reboot": reboot,
     "stop": stop,
