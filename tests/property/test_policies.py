@@ -15,8 +15,13 @@ from daemons.simulator.trace import TracedJob, TraceFaults, in_order
 from daemons.simulator.virtual_cell import VirtualCell
 from daemons.simulator.virtual_master import Started
 from gridengine.config import KINDS
+from gridengine.placement.share_tree import ShareTree
 from gridengine.state.configured.scheduler import SchedulerConfiguration
+from gridengine.state.jobs import Usage
+from gridengine.state.machines.configuration import ObjectSet
+from gridengine.state.machines.usage import UsageCharged
 from gridengine.state.share_usage import ShareUsage
+from tests.builders import Cluster
 from tests.unit.simulator.small_cell import BEGIN, Objects, configuration, job, replay
 
 SETTINGS = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -45,27 +50,28 @@ JOBS = st.lists(
         st.integers(1, 6),  # slots
         st.integers(1, 200),  # run time
         st.sampled_from((1.0, 1.0, 1.5, 4.0)),  # caution of the estimate
+        st.sampled_from((True, True, False)),  # asks for a reservation
     ),
     min_size=2,
     max_size=12,
 )
 
 
-def reserving(number: int, at: int, slots: int, run_s: int, caution: float) -> TracedJob:
-    """A job that asks for a reservation and keeps its limit."""
+def limited(number: int, at: int, slots: int, run_s: int, caution: float, reserve: bool) -> TracedJob:
+    """A job that keeps its limit."""
     wide = {"pe": "mpi", "pe_range": str(slots)} if slots > 1 else {}
-    return job(number, at, run_s, hard=[f"h_rt={int(run_s * caution)}"], reserve=True, **wide)
+    return job(number, at, run_s, hard=[f"h_rt={int(run_s * caution)}"], reserve=reserve, **wide)
 
 
 @pytest.mark.statement("SC-7", "SC-8")
 @given(hosts=st.integers(1, 3), jobs=JOBS)
 @SETTINGS
 def test_no_reservation_of_the_first_job_is_delayed_by_jobs_that_keep_their_limits(
-    hosts: int, jobs: list[tuple[int, int, int, float]]
+    hosts: int, jobs: list[tuple[int, int, int, float, bool]]
 ) -> None:
     cell = Promised(configuration(hosts, 2, max_reservation="50", weight_urgency="0"), BEGIN)
     ordered = sorted(jobs)
-    trace = in_order([reserving(number, *each) for number, each in enumerate(ordered, 1)], TraceFaults())
+    trace = in_order([limited(number, *each) for number, each in enumerate(ordered, 1)], TraceFaults())
     outcome = Replay(cell, trace).run()
     starts = {run.number: run.start_time for run in outcome.runs}
     numbers = dict(enumerate((each.number for each in trace.jobs if each.number in starts), 1))
@@ -115,6 +121,35 @@ def test_usage_halves_with_each_half_life_of_its_kind(halftime: int, listed: dic
         expected = 1000.0 if life == 0 else 0.0 if life < 0 else 1000.0 * 0.5 ** (sum(ages) / life)
         assert getattr(at_once, name) == pytest.approx(expected, abs=1e-6)
         assert getattr(in_steps, name) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.statement("PR-6")
+@given(
+    nodes=st.lists(st.tuples(st.integers(1, 100), st.floats(0, 1e6)), min_size=2, max_size=5),
+    factor=st.sampled_from(("1", "1.5", "2", "5", "100")),
+)
+@SETTINGS
+def test_a_node_gets_its_share_times_share_by_usage_up_to_the_compensation_factor(
+    nodes: list[tuple[int, float]], factor: str
+) -> None:
+    users = [f"user{number}" for number in range(1, len(nodes) + 1)]
+    cluster = Cluster(hosts=1)
+    cluster.change("scheduler", "", halftime="0", compensation_factor=factor, weight_tickets_share="1000")
+    below = ",".join(str(number) for number in range(1, len(nodes) + 1))
+    rows = [("Root", 1, below), *((user, shares, "NONE") for user, (shares, _) in zip(users, nodes, strict=True))]
+    tree = "\n".join(f"id={n}\nname={name}\ntype=0\nshares={s}\nchildnodes={c}" for n, (name, s, c) in enumerate(rows))
+    for user, (_, used) in zip(users, nodes, strict=True):
+        cluster.add("user", user)
+        cluster.apply(UsageCharged([(user, "", Usage(cpu=used), cluster.now)]))
+    cluster.apply(ObjectSet("share_tree", "", {"nodes": tree}))
+    top = ShareTree(cluster.state, [cluster.job(owner=user) for user in users], cluster.now).top
+    all_shares, all_used = (sum(column) for column in zip(*nodes, strict=True))
+    wanted = []
+    for shares, used in nodes:
+        part, part_used = shares / all_shares, used / all_used if all_used else 0.0
+        wanted.append(part * min(float(factor), part / part_used) if part_used else part * float(factor))
+    for user, target in zip(users, wanted, strict=True):
+        assert top.below[user].short_target == pytest.approx(target / sum(wanted), rel=1e-6)
 
 
 def work_of_a_cycle(rules: int) -> int:
