@@ -42,6 +42,12 @@ def test_the_page_of_a_pending_job_leads_to_its_forecast(waiting: int, browse: A
     assert not running.xpath("//a[@href='/jobs/1/forecast']")
 
 
+def test_the_forecast_of_a_running_job_says_that_it_runs(waiting: int, browse: Any) -> None:
+    text = text_of(browse(lambda visitor: visitor.get("/jobs/1/forecast")).find(".//main"))
+    assert "Expected start None: it is not pending." in text
+    assert "Place among the pending jobs None: it runs, with priority 0.55500." in text
+
+
 @pytest.mark.parametrize("job", ["99", "x", "12345678"])
 def test_a_job_that_does_not_exist_has_no_forecast(waiting: int, browse: Any, job: str) -> None:
     async def play(visitor: Visitor) -> int:

@@ -10,7 +10,7 @@ from daemons.qmaster.serve.requests import forecasting
 from gridengine.protocols.gdi.requests import Answer
 from tests.unit.web.browsing import Visitor, text_of
 from tests.unit.web.followed import ALICE, ROOT, Followed
-from tests.unit.web.test_configuration_pages import change, stored
+from tests.unit.web.test_configuration_pages import change, form_of, stored
 
 SCHEDULER, QUEUE = "/config/scheduler/-", "/config/cluster_queue/all.q"
 
@@ -67,6 +67,15 @@ def test_a_refused_change_and_a_visitor_without_rights_get_no_effects(waiting: t
     assert not page.xpath("//section[@id='trial']")
     assert page.xpath("//*[@aria-invalid='true' and @name='attr slots']")
     assert not browse(lambda visitor: visitor.get(QUEUE), ALICE).xpath("//button[@value='try']")
+
+
+def test_a_form_that_a_visitor_without_rights_sends_themselves_is_refused(waiting: tuple[int, int], browse: Any) -> None:
+    fields = browse(lambda visitor: visitor.get(SCHEDULER), ROOT)
+    sent = form_of(fields) | {"attr weight_urgency": "1", "do": "try"}
+
+    page = browse(lambda visitor: visitor.send(SCHEDULER, sent), ALICE)
+    assert not page.xpath("//section[@id='trial']//table")
+    assert "manager" in text_of(page.find(".//main"))
 
 
 def test_without_the_process_of_forecasts_the_preview_is_shown_alone(
