@@ -1,8 +1,9 @@
 """A real cell and `gridengine simulate`: the same jobs start in the same order in the same places.
 
 The test submits jobs and ends tasks one at a time, and waits after each step until the scheduler has seen it. So the scheduler
-decides the order, not the speed of the machine. All accounting times of a step are moved to one moment, STEP_S after that of
-the step before: starts of one step are ties. GRIDENGINE_REPLAY_S makes it submit work for so many seconds, such as 600.
+decides the order, not the speed of the machine. All accounting times of a step are moved to its first second: starts of one step
+are ties, and limits are as far away as they were in the cell. GRIDENGINE_REPLAY_S makes it submit work for so many seconds, such
+as 600.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ import pytest
 
 from tests.integration.cells import DemoCell, eventually
 
-STEP_S = 10
-BEGIN = 1_800_000_000
 MIX = (
     "-N one -P gold -l h_rt=1:0:0",
     "-N many -P base -t 1-3 -l h_rt=0:50:0",
@@ -67,6 +66,10 @@ class Steps:
     def running(self) -> list[str]:
         """The running tasks, JOB.TASK each, in order."""
         return sorted(path.name for path in self.started.iterdir())
+
+    def pending(self) -> int:
+        """The number of jobs with pending tasks."""
+        return len(self.cell.must("qstat", "-s", "p").splitlines()[2:])
 
     def step_of(self, epoch_s: float) -> int:
         return bisect_right(self.begins, epoch_s)
@@ -117,27 +120,28 @@ def work(steps: Steps, work_s: float) -> None:
             steps.submit(waiting.pop(0))
         else:
             steps.end(dice.choice(steps.running()))
-        if not waiting and time.monotonic() < until:
+        if not waiting and time.monotonic() < until and steps.pending() < len(MIX):
             waiting = list(MIX)
 
 
 def moved(line: str, steps: Steps) -> list[str]:
-    """The fields of an accounting record with its times moved to the moments of their steps."""
+    """The fields of an accounting record with its times moved to the first second of their steps."""
     fields = line.split(":")
-    fields[8:11] = (str(BEGIN + STEP_S * steps.step_of(float(text))) for text in fields[8:11])
+    fields[8:11] = (str(steps.begins[steps.step_of(float(text)) - 1]) for text in fields[8:11])
     return fields
 
 
-def started_in_cell(records: list[list[str]]) -> list[Start]:
+def started_in_cell(records: list[list[str]], steps: Steps) -> list[Start]:
     rows = [(int(each[9]), int(each[5]), int(each[35]), f"{each[0]}@{each[1]}") for each in records]
-    return sorted(((at - BEGIN) // STEP_S, *rest) for at, *rest in rows)
+    return sorted((steps.step_of(at), *rest) for at, *rest in rows)
 
 
-def simulated(cell: DemoCell, *options: str) -> list[Start]:
+def simulated(steps: Steps, *options: str) -> list[Start]:
+    cell = steps.cell
     cell.must("gridengine", "simulate", "now", "trace", *options, "--csv", "tasks.csv")
     with (cell.work / "tasks.csv").open() as file:
         rows = [(int(row["start"]), int(row["job"]), int(row["task"]), row["place"]) for row in csv.DictReader(file)]
-    return sorted(((at - BEGIN) // STEP_S, *rest) for at, *rest in rows)
+    return sorted((steps.step_of(at), *rest) for at, *rest in rows)
 
 
 @pytest.mark.statement("SC-7", "SC-8")
@@ -152,10 +156,10 @@ def test_a_simulation_starts_the_jobs_of_a_cell_in_the_same_order_in_the_same_pl
     lines = (own_cell.common / "accounting").read_text().splitlines()
     records = [moved(line, steps) for line in lines if not line.startswith("#")]
     (own_cell.work / "trace").write_text("".join(":".join(fields) + "\n" for fields in records))
-    real = started_in_cell(records)
+    real = started_in_cell(records, steps)
     assert len(real) >= 11, "all tasks have records"
-    assert simulated(own_cell, "--reserve") == real
-    assert simulated(own_cell) != real, "the reservation of the wide job decides on some starts"
+    assert simulated(steps, "--reserve") == real
+    assert simulated(steps) != real, "the reservation of the wide job decides on some starts"
     scheduler = own_cell.work / "now" / "sched_configuration"
     scheduler.write_text(re.sub(r"(weight_tickets_functional +)\d+", r"\g<1>0", scheduler.read_text()))
-    assert simulated(own_cell, "--reserve") != real, "the shares of the projects decide on some starts"
+    assert simulated(steps, "--reserve") != real, "the shares of the projects decide on some starts"
