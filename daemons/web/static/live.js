@@ -25,8 +25,11 @@
     // focus the first error in a form
     const { sourceElement, target } = event.detail.ctx;
     if (sourceElement !== main && target !== answers && target.id !== "outcome") main.querySelector("[aria-invalid=true]")?.focus();
-    // the result of a check is below a long form
-    if (sourceElement.matches?.("form.form, form.form button")) main.querySelector("#outcome .note")?.scrollIntoView({ block: "center" });
+    // the result of a check, a preview or a trial is below a long form
+    if (sourceElement.matches?.("form.form, form.form button")) {
+      const result = main.querySelector("#outcome .note, #preview, #trial");
+      result?.scrollIntoView({ block: result.matches("section") ? "start" : "center" });
+    }
     clearTimeout(leaving);
     if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
   });

@@ -55,6 +55,7 @@ def test_a_weight_is_tried_in_its_form_and_stays_as_it_is(web_cell: DemoCell, pa
     assert [[row[0], *row[2:]] for row in places] == [[f"{wide} wide", "2", "1"], [f"{slim} slim", "1", "2"]]
     assert [row[0] for row in starts] == [f"{wide} wide", f"{slim} slim"]
     assert starts[0][2] > starts[0][3] and starts[1][2] < starts[1][3], "the wide job starts earlier, the slim one later"
+    expect(page.get_by_role("heading", name="Effects on the cell")).to_be_in_viewport()  # below a long form
     assert serious_findings(page) == []
     resize(page, PHONE)
     assert overhang(page) == []
