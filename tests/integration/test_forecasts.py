@@ -86,7 +86,7 @@ def test_a_forecast_is_shown_before_and_after_submission_and_compared_with_the_s
 
 
 @pytest.mark.statement("PR-1", "PR-4")
-def test_the_page_of_policies_leads_from_a_complaint_to_another_weight(own_cell: DemoCell) -> None:
+def test_the_page_of_policies_leads_from_the_order_to_another_weight(own_cell: DemoCell) -> None:
     """A job of project `b` waits before one of project `a`, which has three times its shares, until the weight is changed."""
     for project, shares in (("a", 300), ("b", 100)):
         (own_cell.work / project).write_text(f"name {project}\noticket 0\nfshare {shares}\nacl NONE\nxacl NONE\n")

@@ -144,12 +144,12 @@ def test_a_node_gets_its_share_times_share_by_usage_up_to_the_compensation_facto
     cluster.apply(ObjectSet("share_tree", "", {"nodes": tree}))
     top = ShareTree(cluster.state, [cluster.job(owner=user) for user in users], cluster.now).top
     all_shares, all_used = (sum(column) for column in zip(*nodes, strict=True))
-    wanted = []
+    expected = []
     for shares, used in nodes:
         part, part_used = shares / all_shares, used / all_used if all_used else 0.0
-        wanted.append(part * min(float(factor), part / part_used) if part_used else part * float(factor))
-    for user, target in zip(users, wanted, strict=True):
-        assert top.below[user].short_target == pytest.approx(target / sum(wanted), rel=1e-6)
+        expected.append(part * min(float(factor), part / part_used) if part_used else part * float(factor))
+    for user, target in zip(users, expected, strict=True):
+        assert top.below[user].short_target == pytest.approx(target / sum(expected), rel=1e-6)
 
 
 def work_of_a_cycle(rules: int) -> int:
