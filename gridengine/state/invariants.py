@@ -6,7 +6,7 @@ backups before they are trusted. Pure. Called by `tests.harness` and `daemons.qm
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
@@ -146,8 +146,10 @@ def _units(state: State) -> Iterator[str]:
 
 
 def _slices(state: State) -> Iterator[str]:
-    """A unit and its slices are not in use at the same time."""
-    for (place, resource), used in state.units_in_use.items():
+    """A unit and its slices are not in use at the same time. A closed unit counts as in use beside its slices, which tasks keep."""
+    for (place, resource), counts in state.units_in_use.items():
+        closed = Counter(unit for each in state.closed_shares.get(place, ()) if each.resource == resource for unit in each.units)
+        used = {unit: number for unit, number in counts.items() if number > closed[unit]}
         listed = state.host_units[place].get(resource, {}) if state.has("host_units", place) else {}
         for unit in sorted(excluded_units(listed, used) & used.keys()):
             yield f"{resource}/{unit} of {place} is in use together with its whole or its slices"

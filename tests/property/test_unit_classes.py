@@ -1,5 +1,6 @@
 """Units with attributes, slices and places under a thousand random jobs (adr/0340): each job gets units that fit its
-requests, no unit and slice of it are in use together, and none is idle while a job that fits waits.
+requests, no unit and slice of it are in use together, none is given while its device fails, and none is idle while a job that
+fits waits.
 
 The world of `test_named_units`, whose GPUs have properties; free units are counted by name here, not by class.
 """
@@ -13,14 +14,17 @@ from typing import Any
 import pytest
 
 from gridengine.placement.unit_choice import free_shares
+from gridengine.protocols.delivery import Load
+from gridengine.protocols.devices import Device
 from gridengine.state.invariants import invariants
+from tests.harness import LOAD
 from tests.property.test_named_units import JOBS, MAPS, SLOTS, World
 
 WHOLES = {str(number): (40 if number < 4 else 80, "a100" if number < 4 else "h100", number % 2) for number in range(8)}
 SLICES = {f"{whole}{part}": (20, "h100", int(whole) % 2) for whole in "67" for part in "abc"}
 UNITS = WHOLES | SLICES
 LISTED = " ".join(
-    f"gpu/{unit}(gpu_mem={memory}G gpu_type={kind} numa_node={node}{f' parent={unit[0]}' if unit in SLICES else ''})"
+    f"gpu/{unit}(gpu_mem={memory}G gpu_type={kind} numa_node={node} identifier=GPU-{unit}{f' parent={unit[0]}' if unit in SLICES else ''})"
     for unit, (memory, kind, node) in UNITS.items()
 )
 MAP = f"gpu={len(UNITS)}({' '.join(UNITS)})"
@@ -41,6 +45,33 @@ class UnitsWorld(World):
         for host in self.cell.names:
             self._must(self.cell.configure("exec_host", host, complex_values=f"{MAP},card={MAPS['card']},nic={MAPS['nic']}"))
             self._must(self.cell.add("host_units", host, units=LISTED))
+
+        self.failing = {host: set[str]() for host in self.cell.names}
+        self.known = set[tuple[int, int, int]]()
+
+    def fail_device(self) -> None:
+        """A GPU fails with its slices, or all GPUs of a host are healthy again."""
+        host = self.dice.choice(self.cell.names)
+        if self.failing[host] and self.dice.random() < 0.4:
+            self.failing[host].clear()
+            self.seen["opened"] += 1
+        else:
+            self.failing[host].add(self.dice.choice(sorted(WHOLES)))
+            self.seen["closed"] += 1
+        self._report_devices(host)
+
+    def restart(self) -> None:
+        """Hosts report their devices to a new master at once."""
+        super().restart()
+        for host in self.cell.names:
+            self._report_devices(host)
+
+    def _report_devices(self, host: str) -> None:
+        devices = [
+            Device("nvidia", number, f"GPU-{unit}", fault="XID 79" if unit[0] in self.failing[host] else "")
+            for number, unit in enumerate(UNITS)
+        ]
+        self.cell.report(host, Load(self.cell.now, dict(LOAD), devices=devices))
 
     def submit(self) -> None:
         dice, fields = self.dice, dict[str, Any]()
@@ -71,6 +102,9 @@ class UnitsWorld(World):
                     if "gpu_near" in job.hard and slots[units.host] == 1:
                         assert len({UNITS[unit][2] for unit in units.units}) == 1, units
                     given.update((units.host, unit) for unit in units.units)
+                    if (job.id, task.id, task.attempt) not in self.known:
+                        assert not self.failing[units.host] & {unit[0] for unit in units.units}, (units, self.failing[units.host])
+        self.known |= {(job.id, task.id, task.attempt) for job in state.jobs.values() for task in job.placed}
         assert all(number == 1 for number in given.values()), given.most_common(3)
         assert not [pair for pair in given if pair[1] in SLICES and (pair[0], pair[1][0]) in given]
 
@@ -79,7 +113,7 @@ class UnitsWorld(World):
         if state.job_reservations:
             return  # a unit may be kept for a job of -R y
         free = {
-            host: set(free_shares(state, host, "gpu"))
+            host: {unit for unit in free_shares(state, host, "gpu") if unit[0] not in self.failing[host]}
             for host in self.cell.names
             if state.hosts[host].up and state.slots_used(f"all.q@{host}") < SLOTS
         }
@@ -109,8 +143,8 @@ def most(units: set[str], hard: dict[str, str]) -> int:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_jobs_get_units_that_satisfy_them_and_none_is_idle_while_a_job_that_fits_waits(tmp_path: Path, seed: int) -> None:
     world = UnitsWorld(tmp_path, seed)
-    actions = (world.end, world.end, world.end, world.give_up, world.lose_host, world.restart)
-    weights = (30, 30, 30, 6, 2, 1)
+    actions = (world.end, world.end, world.end, world.give_up, world.lose_host, world.restart, world.fail_device)
+    weights = (30, 30, 30, 6, 2, 1, 4)
     submitted = 0
     while submitted < JOBS // 2 or world.cell.running:
         for _ in range(world.dice.randint(1, 12) if submitted < JOBS // 2 else 0):
@@ -125,4 +159,4 @@ def test_jobs_get_units_that_satisfy_them_and_none_is_idle_while_a_job_that_fits
         world.cell.deliver()
         world.cell.starts.clear()
     assert not invariants(world.cell.state)
-    assert min(world.seen[name] for name in ("single", "array", "parallel", "exit 99", "given up", "host lost")) > 2
+    assert min(world.seen[name] for name in ("single", "array", "parallel", "exit 99", "given up", "host lost", "closed", "opened")) > 2
