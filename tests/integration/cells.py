@@ -130,6 +130,8 @@ class DemoCell:
     host = "node1"
 
     def __init__(self, slots: int = 8, admin_user: str = "", ports: int = 32) -> None:
+        self.prefix: tuple[str, ...] = ()
+        """Words before each command, as of a program that enters a namespace."""
         self.place = Path(tempfile.mkdtemp(prefix="ge-test-", dir="/tmp"))
         self.place.chmod(0o755)
         self.work = self.place / "work"
@@ -156,7 +158,7 @@ class DemoCell:
 
     def command(self, *command: str, **options: object) -> Done:
         """Run a command of the cell in `work`."""
-        return run([str(BIN / command[0]), *command[1:]], **{"env": self.environment, "cwd": self.work, **options})
+        return run([*self.prefix, str(BIN / command[0]), *command[1:]], **{"env": self.environment, "cwd": self.work, **options})
 
     def must(self, *command: str) -> str:
         """Run a command that must succeed, and return its stdout."""

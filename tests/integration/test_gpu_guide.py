@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,18 @@ from tests.integration.cells import DemoCell, eventually
 from tests.integration.execd.test_nvidia_smi import LIST, LOG, put_program
 from tests.integration.guides import play
 from tests.integration.test_guides import typed
-from tests.needs import no_gpus
+from tests.needs import need_mounts, no_gpus, root
+
+DEV = """set -e
+mount -t tmpfs -o mode=755 tmpfs "$0"
+for each in shm pts; do mkdir "$0/$each"; mount --rbind "/dev/$each" "$0/$each"; done
+for each in null zero full random urandom tty ptmx fd stdin stdout stderr; do cp -a "/dev/$each" "$0/$each"; done
+mknod -m 666 "$0/nvidia1" c 1 7
+mknod -m 666 "$0/nvidia3" c 1 9
+mount --rbind "$0" /dev
+echo ready
+exec sleep infinity"""
+"""Makes a /dev with device files of GPUs, which are those of /dev/full and /dev/urandom, in a mount namespace of its own."""
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +44,27 @@ def write_log(programs: Path, text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def cell(launchers: object, programs: Path) -> Iterator[DemoCell]:
+def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """The words before a command that starts daemons, which see device files of GPUs; none for users who may not mount."""
+    if os.geteuid():
+        yield ()
+        return
+    need_mounts()
+    command = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", DEV, str(tmp_path_factory.mktemp("dev"))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"ready\n"
+        yield ("nsenter", "--mount", "--target", str(holder.pid), "--")
+        holder.kill()
+
+
+@pytest.fixture(scope="module")
+def cell(launchers: object, programs: Path, daemons: tuple[str, ...]) -> Iterator[DemoCell]:
     made = DemoCell()
     made.environment["PATH"] = f"{programs}:{made.environment['PATH']}"
     try:
+        made.prefix = daemons
         made.start()
+        made.prefix = ()
         yield made
     finally:
         made.remove()
@@ -46,6 +75,7 @@ def closed(cell: DemoCell) -> dict[str, dict[str, str]]:
     return rows[0]["closed"] if rows else {}
 
 
+@root
 @no_gpus
 def test_the_page_about_gpus(cell: DemoCell) -> None:
     eventually("the host has found its GPUs", lambda: "GPU-b" in cell.must("gridengine", "devices"))
