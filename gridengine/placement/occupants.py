@@ -31,11 +31,12 @@ def occupants(
 
     instances: the instances that could run the job; of_quotas: resources used under quotas, else the instances' resources.
     """
-    lacking = _lacking(state, job, instances, [reason for reason in reasons if (reason.code == "quota") == of_quotas])
+    of_kind = [reason for reason in reasons if (reason.code == "quota") == of_quotas]
+    lacking, fitting = _lacking(state, job, instances, of_kind), _fitting_units(state, job, of_kind)
     found: list[tuple[float, int, int, str]] = []
     for other in state.jobs.values() if lacking else ():
         for task in other.placed:
-            if held := _held(state, other, task, lacking):
+            if held := _held(state, other, task, lacking, fitting):
                 end = task.start_time + run_time_limit(state, other, task)
                 found.append((end, other.id, task.id, f"{_task_label(other, task)} has {held} {_until(end, zone)}"))
     return [text for *_, text in sorted(found)]
@@ -73,11 +74,27 @@ def _buckets(state: State, job: Job) -> set[Holder]:
     return {bucket for name in state.instances for bucket in claim.all_buckets(name)} if claim is not None else set()
 
 
-def _held(state: State, other: Job, task: Task, lacking: dict[Holder, set[str]]) -> str:
-    """The lacking resources that a task holds, as `2 slots, lic=1`, "" if none."""
+def _fitting_units(state: State, job: Job, reasons: Iterable[Reason]) -> dict[tuple[Holder, str], frozenset[str]]:
+    """Where free units of a resource do not fit the job, the units that fit it, with their wholes and slices."""
+    config_snapshot, found = PlacementConfig.of(state), {}
+    demands = Request.of(config_snapshot, job).unit_demands
+    for holder, resource in {(_holder(reason), reason.resource) for reason in reasons if reason.code == "units"}:
+        classes = config_snapshot.capacities[holder].units[resource]
+        names = {name for each in classes.matching(demands) for name in (each.name, *each.excludes)}
+        found[holder, resource] = frozenset(unit for each in classes.classes if each.name in names for unit in each.units)
+    return found
+
+
+def _held(
+    state: State, other: Job, task: Task, lacking: dict[Holder, set[str]], fitting: dict[tuple[Holder, str], frozenset[str]]
+) -> str:
+    """The lacking resources that a task holds, as `2 slots, lic=1`, "" if none. `fitting`: of units that fit only some."""
     sums: dict[tuple[str, str], float] = {}
     for holder, taken in (*state.bookings_of(task), *state.quotas.bookings_of(other, task.granted, task.pe, task.resources)):
         for name in lacking.get(holder, set()) & taken.keys():
+            fits = fitting.get((holder, name))
+            if fits is not None and not any(fits.intersection(each.units) for each in task.units if each.resource == name):
+                continue
             sums[name, holder.kind] = sums.get((name, holder.kind), 0.0) + taken[name]
     amounts: dict[str, float] = {}
     for (name, _), amount in sums.items():  # a slot of an instance is also one of its host
