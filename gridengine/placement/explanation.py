@@ -17,7 +17,7 @@ from gridengine.placement.occupants import occupants
 from gridengine.placement.reasons import Reason
 from gridengine.placement.smallest_change import Change, smallest_change, without_requests
 from gridengine.placement.verify import Verifier, verify
-from gridengine.state.jobs import Job
+from gridengine.state.jobs import Grant, Job
 from gridengine.state.state import State
 from gridengine.values.instance_name import host_of
 
@@ -36,12 +36,12 @@ def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC, asker: A
     causes = causes_of_job(state, job, now, asker)
     if job.error:
         return Explanation(sort_causes(causes))  # the scheduler cannot handle it, so placement cannot be checked
-    ever, why_never = verify(state, job, True, now, zone)
+    ever, why_never = _verify_ever(state, job, now, zone)
     reported, without_load_requests = _reported(state, why_never), job
     if not ever and reported:
         # reported load values may become sufficient
         without_load_requests = without_requests(job, [("hard", name) for name in reported])
-        ever, why_never = verify(state, without_load_requests, True, now, zone)
+        ever, why_never = _verify_ever(state, without_load_requests, now, zone)
     if not ever and not job.ar:
         causes.append(_never(state, why_never))
         return Explanation(sort_causes(causes), smallest_change(state, job, now, True, zone))
@@ -56,6 +56,11 @@ def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC, asker: A
         return Explanation(sort_causes(causes), change)
     expected = calendar_opening(state, why_not, now, zone) or expected_start(state, job, now, zone)
     return Explanation(sort_causes(causes), change, max(expected, not_before(job, now)))
+
+
+def _verify_ever(state: State, job: Job, now: float, zone: tzinfo) -> tuple[list[Grant], list[Reason]]:
+    """Whether an empty cluster could run the job. Its reservations end, so they are no reason; -w v counts them as 8.1.9 does."""
+    return Verifier(state, True, now, zone, reservations=bool(job.ar)).verify(job)
 
 
 def _never(state: State, why_never: list[Reason]) -> Cause:

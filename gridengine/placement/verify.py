@@ -32,13 +32,15 @@ class Verifier:
     """Answers for any number of jobs at one moment: configuration and time line are read once.
 
     assume_empty: nothing runs, every instance is open, only static load values are known (-w e|w|v); else the cluster as it
-    is (-w p). now: epoch seconds, from when on reservations count; zone: of calendars.
+    is (-w p). now: epoch seconds, from when on reservations count; zone: of calendars. reservations: whether they count.
     """
 
-    def __init__(self, state: State, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC) -> None:
+    def __init__(
+        self, state: State, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC, reservations: bool = True
+    ) -> None:
         self.state, self.assume_empty, self.now = state, assume_empty, now
         self.config_snapshot = PlacementConfig.of(state)
-        self._timeline = Timeline(state, now, tasks=not assume_empty) if state.reservations else None
+        self._timeline = Timeline(state, now, tasks=not assume_empty) if state.reservations and reservations else None
         looks_ahead = not assume_empty and state.scheduler.max_reservation > 0
         self._windows = CalendarWindows(state, now, zone, state.scheduler.duration_offset_s) if looks_ahead else None
         self._plan: tuple[int, Timeline] | None = None

@@ -84,6 +84,18 @@ def test_a_job_of_a_reservation_to_come_waits_for_it_and_for_nothing_else() -> N
     assert kinds(cluster, cluster.submit(ar=1)) == ["reservation"]
 
 
+@pytest.mark.parametrize("pe", ["", "smp"])
+def test_a_reservation_that_ends_is_no_reason_to_wait_for_ever(pe: str) -> None:
+    cluster = Cluster(1)
+    if pe:
+        cluster.add("parallel_environment", pe, slots="99", allocation_rule="$pe_slots")
+        cluster.change("cluster_queue", "all.q", pe_list=pe)
+    granted = [Grant("all.q@h1", 4)]
+    cluster.apply(ReservationGranted(AdvanceReservation(1, "alice", "users", NOW, NOW, NOW + 7200, granted=granted)))
+    job = cluster.submit(pe=pe, pe_range="2" if pe else "")
+    assert kinds(cluster, job) == (["kept", "busy"] if pe else ["kept"])
+
+
 @pytest.mark.statement("AJ-3", "SC-4")
 def test_a_limit_is_a_cause_only_for_tasks_that_nothing_else_keeps() -> None:
     cluster = Cluster(1)
