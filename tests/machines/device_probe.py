@@ -1,7 +1,8 @@
-"""A program of a job that tries to open the device files of units in each way that its user has. Prints JSON: way -> file -> result.
+"""A program of a job that tries to open the device files of units in each way that its user has.
 
-`try`: once. `serve`: prints nothing more, and does so again for each `ask JOB`, until the job ends. `take JOB`: with a descriptor that
-the job JOB, which serves, passes on. Runs alone, with the Python of the system. Called by `devices`. Source: adr/0350.
+`try` prints the outcome as JSON: way -> file -> result. `serve` waits, and tries for each `ask JOB`, which prints it. `take JOB`
+tries what a descriptor permits that the job JOB passes on, which serves. Runs alone, with the Python of the system. Called by
+`devices`. Source: adr/0350.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 PLACE = Path("/srv/devices")
-"""The device files, `made/` other nodes of the same devices, `run/` the sockets, and the helpers: setuid copies of head and mknod."""
+"""Has the device files, `made/` with other nodes of the devices, `run/` with sockets, and setuid copies of head and mknod."""
 FILES = ("0", "1", "2", "shared")
 OPENED = "opened"
-_CHANGED = {"SGE_HGR_seat": "0 1 2", "CUDA_VISIBLE_DEVICES": "0,1,2", "ROCR_VISIBLE_DEVICES": "0,1,2", "GPU_DEVICE_ORDINAL": "0,1,2"}
+_CHANGED = {"SGE_HGR_seat": "0 1 2", "CUDA_VISIBLE_DEVICES": "0,1,2", "ROCR_VISIBLE_DEVICES": "0,1,2"}
 _OPEN = """import os, sys
 try: os.open(sys.argv[1], os.O_RDONLY)
 except OSError as error: sys.exit(error.strerror)

@@ -1,7 +1,7 @@
 """The step `devices`: device files of other jobs are closed on cgroup v2, where systemd is the service manager.
 
-The devices are those of the kernel's memory driver (major 1), under other names. Each job runs `device_probe`, which tries to open all
-of them. Called by `steps`. Source: adr/0350.
+The devices are those of the kernel's memory driver (major 1), under other names. Each job runs `device_probe`, which tries to
+open all of them. Called by `steps`. Source: adr/0350.
 """
 
 from __future__ import annotations
@@ -81,21 +81,33 @@ def _restarts(job: str) -> None:
 
 
 def _without_the_filter() -> None:
-    """The daemon lacks the capability: the doctor says so, and a host that has to close devices starts no job."""
+    """The doctor says so, and a host that has to close devices starts no job. One that has not to starts a job, which opens all
+    files: the ways are real."""
     doctor = try_on(EXEC, "gridengine doctor")
     require("doctor says that devices are closed", "open the device files of their own units alone" in doctor, doctor)
-    content = r"[Service]\nCapabilityBoundingSet=~CAP_BPF CAP_SYS_ADMIN\n"
-    on(EXEC, f"mkdir -p $(dirname {_WITHOUT_BPF}); printf '{content}' >{_WITHOUT_BPF}; systemctl daemon-reload; systemctl restart sge_execd")
-    try:
-        await_host()
+    with _daemon_without_bpf():
         doctor = try_on(EXEC, "gridengine doctor")
-        require("doctor says that devices are not closed", "by agreement" in doctor and "takes no device filter" in doctor, doctor)
+        require("doctor says that they are not", "by agreement" in doctor and "takes no device filter" in doctor, doctor)
         refused = submit("-l", "seat=1")
         eventually("a host that has to close devices starts no job", lambda: "E" in state_codes())
-        note(try_on(MASTER, f"qexplain {refused}; qstat -f -explain E").replace("\n", "\n             "))
+        note(try_on(MASTER, f"qexplain {refused}").replace("\n", "\n             "))
         delete(refused)
+        on(MASTER, f"cd /root; echo 'execd_params ENABLE_CGROUPS=true' >{EXEC}; qconf -Mconf {EXEC}; qmod -c all.q")
+        results = _output_of(options="-l seat=1")
+        require("by agreement a job opens all files", all(results[way] == dict.fromkeys(FILES, OPENED) for way in WAYS), results)
+
+
+@contextmanager
+def _daemon_without_bpf() -> Iterator[None]:
+    """The unit of the daemon lacks the capabilities."""
+    content = r"[Service]\nCapabilityBoundingSet=~CAP_BPF CAP_SYS_ADMIN\n"
+    again = "systemctl daemon-reload; systemctl restart sge_execd"
+    on(EXEC, f"mkdir -p $(dirname {_WITHOUT_BPF}); printf '{content}' >{_WITHOUT_BPF}; {again}")
+    try:
+        await_host()
+        yield
     finally:
-        on(EXEC, f"rm -f {_WITHOUT_BPF}; systemctl daemon-reload; systemctl restart sge_execd")
+        on(EXEC, f"rm -f {_WITHOUT_BPF}; {again}")
         try_on(MASTER, "qmod -c all.q")
     await_host()
 
