@@ -94,7 +94,8 @@ def _print_expected_start(request: "dict[str, Any]") -> None:
         job = printable(answer.data["jobs"][0])
     except (gdi.Unreachable, LookupError, TypeError):
         return
-    program.show([f"expected start: {expected_range(job) or 'unknown: ' + job['texts'][0]}\n"])
+    reason = job["texts"][0].partition(": qexplain ")[0]  # which knows jobs alone that were submitted
+    program.show([f"expected start: {expected_range(job) or f'unknown: {reason}'}\n"])
 
 
 def _finish_submission(job: ReadSubmission, data: "dict[str, Any]", signals: "EndingSignals | None") -> int:

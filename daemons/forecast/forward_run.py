@@ -8,7 +8,7 @@ present value. No jobs are submitted, deleted or altered. Called by `start`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import tzinfo
+from datetime import UTC, datetime, time, tzinfo
 from heapq import heappop, heappush
 
 from daemons.qmaster.rules.reservation_states import reservation_changes
@@ -27,6 +27,8 @@ RunTime = Callable[[Job, Task], float]
 
 MOST_STEPS = 20_000
 FARTHEST_S = 366 * 86_400.0
+_CALENDARS_S = 8 * 86_400.0
+"""Time in which calendars alone change anything, after which a run ends: their weeks repeat. A day more, for clock changes."""
 _RESERVATION_STEP_S = 1.0
 
 
@@ -45,6 +47,7 @@ class ForwardRun:
         self.steps = self.endless = 0
         self._ends: list[tuple[float, int, int, int]] = []
         self._idle_hosts: set[str] = set()
+        self._due = self._last_event = now  # of all but calendars
         self._master = VirtualMaster(state, now, zone, (follow_with_suspensions,))
         settings = state.objects["scheduler"][""]
         self._master.record_events(ObjectSet("scheduler", "", {**settings, "job_load_adjustments": "NONE"}))
@@ -57,18 +60,18 @@ class ForwardRun:
         """Run until all jobs of `interest` have started (None: until nothing more can happen) or a bound is reached.
         `may_go_on`: asked before each step."""
         missing = None if interest is None else set(interest)
-        time: float = self._begin
-        while self.steps < MOST_STEPS and time <= self._begin + FARTHEST_S and may_go_on():
+        moment: float = self._begin
+        while self.steps < MOST_STEPS and moment <= self._begin + FARTHEST_S and may_go_on():
             self.steps += 1
-            self.reached = time
-            self._happen(time)
+            self.reached = moment
+            self._happen(moment)
             if missing is not None:
                 missing -= self.starts.keys()
                 if not missing:
                     self.is_complete = True
                     return
-            time = self._next_moment(time)
-            if time == INFINITY:
+            moment = self._next_moment(moment)
+            if moment == INFINITY:
                 self.is_complete = True
                 return
 
@@ -78,20 +81,33 @@ class ForwardRun:
         self._end_tasks(now)
         self._master.change_calendars()
         self._tend_reservations(now)
+        if self._due <= now:
+            self._last_event = now
         for job, task in self._master.cycle():
+            self._last_event = now
             self.starts.setdefault(job.id, now)
             self._plan_end(job, task)
 
     def _next_moment(self, now: float) -> float:
         """The next time at which something happens; INFINITY if nothing does."""
         next_wake = self._master.next_time
-        moments = [self._master.calendar_time, next_wake if next_wake > now else INFINITY]
+        moments = [next_wake if next_wake > now else INFINITY]
         moments += [self._ends[0][0]] if self._ends else []
         for reservation in self.state.reservations.values():
             if reservation.ending:
                 moments.append(now + _RESERVATION_STEP_S)
-            moments += [time for time in (reservation.start_time, reservation.end_time) if time > now]
-        return min(moments)
+            moments += [each for each in (reservation.start_time, reservation.end_time) if each > now]
+        self._due = min(moments)
+        calendar_time = self._master.calendar_time
+        if self._due == INFINITY and calendar_time > max(self._last_event, self._last_date()) + _CALENDARS_S:
+            return INFINITY
+        return min(self._due, calendar_time)
+
+    def _last_date(self) -> float:
+        """The last day that a calendar names by its date, epoch s; 0.0 if there is none."""
+        entries = (entry for name in self.state.calendars for entry in self.state.calendars[name].year)
+        last = max((day for entry in entries for _, day in entry.days or ()), default=None)
+        return datetime.combine(last, time.min, UTC).timestamp() if last else 0.0
 
     # --- events of time ------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, date
 from typing import Any
 
 import pytest
@@ -68,6 +68,17 @@ def test_a_job_starts_when_the_calendar_of_its_queue_opens() -> None:
     cluster.queue(calendar="afternoon")
     job = cluster.submit(hard={"h_rt": "60"})
     assert in_seconds(run_at_limits(cluster, job)) == {job: 6 * 3600}
+
+
+@pytest.mark.parametrize(("year", "days"), [("NONE", 8), ("1.2.2030=off", 8 + (date(2030, 2, 1) - date.fromtimestamp(NOW)).days)])
+def test_a_run_in_which_calendars_alone_go_on_ends_when_their_week_has_passed(year: str, days: int) -> None:
+    cluster = Cluster(hosts=1, slots=1)
+    cluster.add("calendar", "afternoon", year=year, week="mon-sun=0-14=off")
+    cluster.queue(calendar="afternoon")
+    cluster.submit(hard={"arch": "none"})
+    run = run_at_limits(cluster)
+    assert run.is_complete == (days < 366)
+    assert (run.reached - NOW) / 86_400 == pytest.approx(min(days, 366), abs=1)
 
 
 @pytest.mark.statement("RQ-1", "RQ-9")
