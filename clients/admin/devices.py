@@ -33,21 +33,22 @@ def devices(
     cell: CellName = "default",
     apply: Annotated[bool, typer.Option("--apply", help="Configure the hosts with the GPUs that they have found.")] = False,
     shares: Annotated[
-        int | None, typer.Option(min=1, max=_MOST, help="Requests that may have one GPU together. Default: as configured, else 1.")
+        int | None,
+        typer.Option(min=1, max=_MOST, help="Requests that may have one GPU together. Default: as configured, else 1."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Show the GPUs that hosts have found, with their health, and the configuration that fits them."""
     select_cell(read_cell(cell_of_environment(root, cell)).files)
-    rows = _read(hosts or [])
+    rows, number = _read(hosts or []), shares or 0
     if apply:
-        _apply(rows, shares or 0)
+        _apply(rows, number)
     elif as_json:
-        planned = [row | {"planned_values": planned_values(row, shares or 0), "planned_units": planned_units(row)} for row in rows]
+        planned = [row | {"planned_values": planned_values(row, number), "planned_units": planned_units(row)} for row in rows]
         typer.echo(json.dumps(planned, indent=2))
     else:
         for row in rows:
-            _print(row, shares or 0)
+            _print(row, number)
         if not rows:
             typer.echo("no host has found a GPU; a host looks when its daemon starts, and each minute")
 

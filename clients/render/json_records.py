@@ -71,7 +71,7 @@ def _task(task: "Fields") -> "Fields":
         "memory": task["memory"] or None,
         "units": [{"host": host, "name": name, "units": units} for host, name, units in task.get("units", ())],
         "closed_units": [
-            {"host": host, "name": name, "unit": unit, "reason": reason} for host, name, unit, reason in task.get("closed_units", ())
+            dict(zip(("host", "name", "unit", "reason"), closed, strict=True)) for closed in task.get("closed_units", ())
         ],
         "unit_usage": unit_usage(task.get("unit_usage", ())),
         "usage": dict(zip(_USAGE, task["usage"], strict=True)) if task["usage"] else None,

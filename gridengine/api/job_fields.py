@@ -22,8 +22,9 @@ PathText = str | os.PathLike[str]
 
 
 class JobFields(TypedDict, total=False):
-    """Keyword arguments that describe a job. `hard`, `soft`: resources as {"gpu": 1}, or as -l: "gpu=1,h_rt=60". Times are epoch seconds.
+    """Keyword arguments that describe a job. Times are epoch seconds.
 
+    `hard`, `soft`: resources as {"gpu": 1, "h_rt": 60}, or as of -l: "gpu=1,h_rt=60".
     `queue`: -q; `environment`: variables of -v; the other arguments are fields of `Submit`.
     """
 

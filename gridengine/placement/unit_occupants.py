@@ -22,8 +22,10 @@ _LEVELS = {"cluster_offers": "the cluster", "host_offers": 'host "{place}"'}
 
 
 def reason_text(state: State, reason: Reason) -> str:
-    """`host "h1", gpu: 2 of 2 in use (0 by job 7, 1 by job 9)` where units lack, else the detailed text of the reason. Where units
-    are free that do not fit, the detailed text is before the colon."""
+    """`host "h1", gpu: 2 of 2 in use (0 by job 7, 1 by job 9)` where units lack, else the detailed text of the reason.
+
+    Where units are free that do not fit, the detailed text is before the colon.
+    """
     left = reason.left if isinstance(reason.left, UnitsLeft) else None
     level = _LEVELS.get(reason.code)
     if (level is None and (left is None or left.configured)) or reason.resource not in state.derived(resource_maps):

@@ -146,7 +146,7 @@ def _units(state: State) -> Iterator[str]:
 
 
 def _slices(state: State) -> Iterator[str]:
-    """A unit and its slices are not in use at the same time. A closed unit counts as in use beside its slices, which tasks keep."""
+    """A unit and its slices are not in use at the same time. A closed unit may count as in use beside slices that tasks keep."""
     for (place, resource), counts in state.units_in_use.items():
         closed = Counter(unit for each in state.closed_shares.get(place, ()) if each.resource == resource for unit in each.units)
         used = {unit: number for unit, number in counts.items() if number > closed[unit]}

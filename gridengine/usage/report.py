@@ -180,8 +180,8 @@ def requested_bytes(category: str, slots: int) -> float:
 
 @lru_cache(65_536)
 def requested_gpus(category: str, slots: int) -> int:
-    """The GPUs that a task requests for all its slots. A line of the file does not say whether `gpu` counts for each slot: it does,
-    as `gridengine devices --apply` configures it."""
+    """The GPUs that a task requests for all its slots. A line does not say whether `gpu` counts for each slot: it is taken to, as
+    `gridengine devices --apply` configures it."""
     text = requests_of_category(category).get(GPUS, "")
     return int(text) * slots if text.isdecimal() else 0
 

@@ -88,8 +88,8 @@ def test_a_gpu_that_fails_is_closed_until_it_is_healthy(cell: DemoCell, programs
     cell.must("gridengine", "devices", "--apply")
     healthy, fault, gate = (programs / "log").read_text(), "1 uncorrectable memory errors", cell.work / "gate"
     (cell.work / "hold.sh").write_text(f"while [ ! -e {gate} ]; do sleep 0.1; done\n")
-    wanted = ("qsub", "-terse", "-o", "/dev/null", "-j", "y", "-l", "gpu=1,gpu_type=a100")
-    runs = cell.must(*wanted, "hold.sh").strip()
+    request = ("qsub", "-terse", "-o", "/dev/null", "-j", "y", "-l", "gpu=1,gpu_type=a100")
+    runs = cell.must(*request, "hold.sh").strip()
     eventually("the job has the GPU", lambda: "gpu=node1=(1)" in cell.must("qstat", "-j", runs))
     write_log(programs, LOG)
     eventually("the unit is closed", lambda: closed(cell) == {"gpu": {"1": fault}})
@@ -98,7 +98,7 @@ def test_a_gpu_that_fails_is_closed_until_it_is_healthy(cell: DemoCell, programs
     assert f"gpu/1 of host node1, which it has, is closed: {fault}" in cell.must("qexplain", runs)
     line = f"gpu/1 of host node1 is closed: {fault}; no job gets it; it stays with job {runs}"
     assert line in "".join(path.read_text() for path in cell.place.rglob("qmaster/messages"))
-    waits = cell.must(*wanted, "-b", "y", "true").strip()
+    waits = cell.must(*request, "-b", "y", "true").strip()
     gate.touch()
     eventually("the first job has ended by itself", lambda: cell.command("qstat", "-j", runs).returncode != 0)
     assert "failed       0" in cell.must("qacct", "-j", runs)

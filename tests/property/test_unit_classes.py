@@ -24,7 +24,8 @@ WHOLES = {str(number): (40 if number < 4 else 80, "a100" if number < 4 else "h10
 SLICES = {f"{whole}{part}": (20, "h100", int(whole) % 2) for whole in "67" for part in "abc"}
 UNITS = WHOLES | SLICES
 LISTED = " ".join(
-    f"gpu/{unit}(gpu_mem={memory}G gpu_type={kind} numa_node={node} identifier=GPU-{unit}{f' parent={unit[0]}' if unit in SLICES else ''})"
+    f"gpu/{unit}(gpu_mem={memory}G gpu_type={kind} numa_node={node} identifier=GPU-{unit}"
+    f"{f' parent={unit[0]}' if unit in SLICES else ''})"
     for unit, (memory, kind, node) in UNITS.items()
 )
 MAP = f"gpu={len(UNITS)}({' '.join(UNITS)})"
@@ -159,4 +160,5 @@ def test_jobs_get_units_that_satisfy_them_and_none_is_idle_while_a_job_that_fits
         world.cell.deliver()
         world.cell.starts.clear()
     assert not invariants(world.cell.state)
-    assert min(world.seen[name] for name in ("single", "array", "parallel", "exit 99", "given up", "host lost", "closed", "opened")) > 2
+    kinds = ("single", "array", "parallel", "exit 99", "given up", "host lost", "closed", "opened")
+    assert min(world.seen[name] for name in kinds) > 2

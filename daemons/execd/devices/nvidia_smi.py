@@ -21,6 +21,8 @@ from gridengine.protocols.devices import UNKNOWN, Device, DeviceUsage
 _ASK_S = 30.0
 _NO_DEVICES = 6
 """Exit status of the program if the driver has no GPU."""
+_Identifiers = dict[tuple[int, int], str]
+"""(GPU, slice) -> identifier."""
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
@@ -33,6 +35,7 @@ class NvidiaSmi:
         if program is None:
             raise InterfaceMissingError("nvidia-smi is not in PATH")
         self._program, self._root = program, root
+        self._last: tuple[ElementTree.Element, _Identifiers] | None = None
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -40,18 +43,16 @@ class NvidiaSmi:
     def devices(self) -> list[Device]:
         """Raises DeviceReadError."""
         found: list[Device] = []
-        log = self._log()
-        slices = self._slice_identifiers() if log.find("gpu/mig_devices/mig_device") is not None else {}
+        log, slices = self._last = self._report()
         for index, gpu in enumerate(log.iterfind("gpu")):
             found.append(_gpu(self._root, index, gpu))
             found += _slices(self._root, found[-1], gpu, slices)
         return found
 
     def usage(self) -> list[DeviceUsage]:
-        """Raises DeviceReadError."""
+        """Of the report that `devices` has read, else of a new one: the program takes a second. Raises DeviceReadError."""
         found = []
-        log = self._log()
-        slices = self._slice_identifiers() if log.find("gpu/mig_devices/mig_device") is not None else {}
+        (log, slices), self._last = self._last or self._report(), None
         for index, gpu in enumerate(log.iterfind("gpu")):
             percent = re.match(r"\d+", gpu.findtext("utilization/gpu_util") or "")
             found.append(
@@ -67,6 +68,10 @@ class NvidiaSmi:
                 found.append(DeviceUsage(own, memory=_bytes(mig.findtext("fb_memory_usage/used")), processes=_of_slice(gpu, mig)))
         return found
 
+    def _report(self) -> tuple[ElementTree.Element, _Identifiers]:
+        log = self._log()
+        return log, self._slice_identifiers() if log.find("gpu/mig_devices/mig_device") is not None else {}
+
     def _log(self) -> ElementTree.Element:
         text = self._run("-q", "-x")
         try:
@@ -74,9 +79,9 @@ class NvidiaSmi:
         except ElementTree.ParseError as error:
             raise DeviceReadError(f"nvidia-smi -q -x printed no XML: {error}") from None
 
-    def _slice_identifiers(self) -> dict[tuple[int, int], str]:
-        """(GPU, slice) -> identifier, of the lines `GPU 0: NAME (UUID: …)` and `  MIG 1g.5gb Device 0: (UUID: …)`."""
-        found: dict[tuple[int, int], str] = {}
+    def _slice_identifiers(self) -> _Identifiers:
+        """Of the lines `GPU 0: NAME (UUID: …)` and `  MIG 1g.5gb Device 0: (UUID: …)`."""
+        found: _Identifiers = {}
         gpu = UNKNOWN
         for line in self._run("-L").decode(errors="replace").splitlines():
             if match := re.match(r"GPU (\d+):", line):
@@ -125,7 +130,7 @@ def _gpu(root: Path, index: int, gpu: ElementTree.Element) -> Device:
     )
 
 
-def _slices(root: Path, gpu: Device, element: ElementTree.Element, identifiers: dict[tuple[int, int], str]) -> list[Device]:
+def _slices(root: Path, gpu: Device, element: ElementTree.Element, identifiers: _Identifiers) -> list[Device]:
     found = []
     for mig in element.iterfind("mig_devices/mig_device"):
         number = _number(mig.findtext("index"))

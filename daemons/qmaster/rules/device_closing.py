@@ -1,8 +1,8 @@
 """Device closing: which units of a host no job gets, by the devices that the host has reported.
 
 A pure rule: a unit is closed while its device has a fault, while the host does not find the device, or while the host cannot read
-its devices. A slice is closed with its unit. Units are those of host units with the identifier of a device; of the resource `gpu` also a unit without properties
-that has the name of the device. Called for each load report. Source: adr/0345.
+its devices. A slice is closed with its unit. Units are those of host units with the identifier of a device; of the resource `gpu`
+also a unit without properties that has the name of the device. Called for each load report. Source: adr/0345.
 """
 
 from __future__ import annotations

@@ -127,7 +127,8 @@ def _units_closed(view: AlarmView, now: float, thresholds: Thresholds) -> Iterat
         for resource, units in host.closed_units.items():
             for unit, reason in units.items():
                 holders = ", ".join(holders_of_unit(state, name, resource, unit))
-                cause = f"The unit is closed: {_sentence(reason)}" + (f" It stays with job {holders}." if holders else "") + " No other job gets it."
+                kept = f" It stays with job {holders}." if holders else ""
+                cause = f"The unit is closed: {_sentence(reason)}{kept} No other job gets it."
                 step = "Reset or replace the device. The unit opens with the healthy device; a new one needs --apply."
                 subject = f"{resource}/{unit} of {name}"
                 yield Alarm("unit_closed", "warning", subject, cause, step, f"gridengine devices {name}", f"/hosts/{part(name)}")

@@ -15,7 +15,18 @@ from daemons.web.reports.report_source import LONGEST_S, ReportError
 from gridengine.errors import InvalidValueError
 from gridengine.usage.periods import LAST_MONTH, NAMED, Period, parse_period
 from gridengine.usage.report import BY
-from gridengine.usage.report_form import CSV_COLUMNS, NOTE, TITLES, ReportLine, change_text, csv_rows, has_gpus, lines, notes, summary
+from gridengine.usage.report_form import (
+    CSV_COLUMNS,
+    NOTE,
+    TITLES,
+    ReportLine,
+    change_text,
+    csv_rows,
+    has_gpus,
+    lines,
+    notes,
+    summary,
+)
 
 ROWS = 100
 _ADDRESSES: dict[str, tuple[str, Callable[[str], str]]] = {

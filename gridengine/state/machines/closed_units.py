@@ -39,7 +39,8 @@ def closed_units_of(state: State, task: Task) -> Iterator[ClosedUnit]:
     """The units of a task that are closed. The task goes on, and keeps them until its end."""
     for grant in task.units:
         closed = _NONE if grant.of_cluster else closed_units(state, grant.host, grant.resource)
-        yield from (ClosedUnit(grant.host, grant.resource, unit, closed[unit]) for unit in dict.fromkeys(grant.units) if unit in closed)
+        units = (unit for unit in dict.fromkeys(grant.units) if unit in closed)
+        yield from (ClosedUnit(grant.host, grant.resource, unit, closed[unit]) for unit in units)
 
 
 def holders_of_unit(state: State, host: str, resource: str, unit: str) -> list[str]:

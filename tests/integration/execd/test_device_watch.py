@@ -1,4 +1,4 @@
-"""The watch of devices with readers that are processes: readings on demand, readers that hang, end or print nonsense (adr/0345)."""
+"""The watch of devices with real readers: readings on demand, and readers that hang, end or print no reading (adr/0345)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Watched:
             assert all(reader.returncode is not None for reader in self.readers)
 
 
-def test_one_reader_gives_readings_as_often_as_tasks_need_them() -> None:
+def test_a_reader_gives_readings_as_often_as_tasks_require() -> None:
     async def scene() -> None:
         watched = Watched(f"while read x; do echo '{LINE}'; done")
         await watched.until(lambda: watched.readings)

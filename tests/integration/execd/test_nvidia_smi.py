@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd.devices.devices import DeviceReadError, read_devices, read_usage
+from daemons.execd.devices.devices import DeviceReadError, open_readers, read_all, read_devices, read_usage
 from gridengine.protocols.devices import PROGRAM, decode
 
 LOG = """<?xml version="1.0" ?>
@@ -84,6 +84,15 @@ def test_use_is_read_from_the_program(tmp_path: Path) -> None:
     assert (gpu.utilisation, gpu.memory, gpu.processes) == (-1, 13 * MB, {5: 10 * MB})
     assert (piece.identifier, piece.memory, piece.processes) == ("MIG-1", 12 * MB, {5: 10 * MB})
     assert (other.utilisation, other.energy, other.processes) == (0.8, -1, {6: 90 * MB})
+
+
+def test_a_reading_runs_the_program_once_for_devices_and_use(program: Path) -> None:
+    put_program(program, f'echo "$1" >> {program}/runs; case "$1" in -L) cat {program}/list ;; -q) cat {program}/log ;; esac')
+    with open_readers(program) as readers:
+        for _ in range(2):
+            reading = read_all(readers)
+            assert len(reading.devices) == len(reading.usage) == 3
+    assert (program / "runs").read_text().split() == ["-q", "-L"] * 2
 
 
 def test_a_program_that_fails_is_a_fault_and_no_devices_are_none(program: Path) -> None:

@@ -50,7 +50,9 @@ def test_ranges_and_shares_with_properties_are_units_each() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["gpu=2(0[[device=/dev/a]] 1)", "gpu=1([device=/dev/a])", "gpu=4(3-0[uuid=a])", "gpu=9(0-99999[uuid=a])"])
+@pytest.mark.parametrize(
+    "text", ["gpu=2(0[[device=/dev/a]] 1)", "gpu=1([device=/dev/a])", "gpu=4(3-0[uuid=a])", "gpu=9(0-99999[uuid=a])"]
+)
 def test_a_list_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(InvalidValueError):
         without_properties(text)

@@ -69,7 +69,8 @@ def test_units_that_do_not_fit_leave_a_job_waiting_and_the_reason_names_the_attr
     causes = explanation(cell.state, cell.state.jobs[job], cell.now).causes
     lines = [line for cause in causes for line in cause.reasons]
     assert [holder for cause in causes for holder in cause.holders] == ["job 1 of alice has gpu=1(0) and no run time limit"]
-    assert any("1 unit of gpu is free, none has gpu_mem >= 60G: 2 of 3 in use (0 by job 1, 1 by job 2)" in line for line in lines), lines
+    text = "1 unit of gpu is free, none has gpu_mem >= 60G: 2 of 3 in use (0 by job 1, 1 by job 2)"
+    assert any(text in line for line in lines), lines
     assert start(cell, "gpu=1", "gpu_mem=90G") == []
     job = max(cell.state.jobs)
     lines = [line for cause in explanation(cell.state, cell.state.jobs[job], cell.now).causes for line in cause.reasons]
