@@ -57,8 +57,9 @@ def drawn_forecasts(state: State, on_copy: OnCopy, basis: ForecastBasis, count: 
     forecasts = []
     for row in StartForecast(state, on_copy, basis).of_jobs(drawn):
         if row["expected"] > now:
-            low, high = (row["earliest"] - now, row["latest"] - now) if row["latest"] else (-1.0, -1.0)
-            forecasts.append(Remembered(row["id"], now, row["expected"] - now, row["overtaken"], low, high))
+            expected = row["expected"] - now
+            low, high, _ = basis.calibration.range(expected, row["overtaken"], now) or (-1.0, -1.0, 0)
+            forecasts.append(Remembered(row["id"], now, expected, row["overtaken"], low, high))
     return forecasts
 
 

@@ -39,9 +39,8 @@ CLASSES_S = (600.0, 3600.0, 4 * 3600.0, 12 * 3600.0, 86_400.0, float("inf"))
 
 
 class Remembered(Struct, array_like=True):
-    """A forecast for a `job`, made at `asked` (epoch s). `expected`: wait in s by usual run times;
-    `overtaken`: newer jobs tended to come before it; `low`, `high`: the range in s, -1 for none; `started`: epoch s, 0 while the
-    job waits."""
+    """A forecast for a `job`, made at `asked` (epoch s). `expected`: wait in s by usual run times; `overtaken`: newer jobs tended
+    to come before it; `low`, `high`: the learned range in s, -1 for none; `started`: epoch s, 0 while the job waits."""
 
     job: int
     asked: float

@@ -150,5 +150,10 @@ def test_forecasts_of_pending_jobs_are_remembered_with_their_ranges() -> None:
     remember(state, copies(lambda: state_of(cluster)), basis(USUAL, cluster.now, calibration=past))
     assert len(past.remembered) == SAMPLED
     assert {(each.asked, each.started) for each in past.remembered} == {(NOW, 0)}
-    assert {(each.low, each.high) for each in past.remembered} == {(30, 100), (-1, -1)}, "one without limits before it"
+    assert {(each.low, each.high) for each in past.remembered} == {(-1, -1)}, "ranges of the runs promise nothing"
     assert {each.expected for each in past.remembered if each.job == job} == {30}
+    learned = Calibration([Remembered(number, NOW - 1000, 30.0, started=NOW - 955) for number in range(100, 100 + LEAST)])
+    remember(state, copies(lambda: state_of(cluster)), basis(USUAL, cluster.now, calibration=learned))
+    ranges = [(each.low, each.high) for each in learned.remembered[LEAST:] if each.expected == 30]
+    assert ranges
+    assert set(ranges) == {(45, 45)}
