@@ -17,7 +17,7 @@ from clients.render.forecasts import calibration_lines
 
 
 def forecast(
-    sample: Annotated[bool, typer.Option("--sample", help="Make forecasts to compare now (managers, once a minute).")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="Make forecasts to compare now (managers, each ten minutes).")] = False,
     root: Root = None,
     cell: CellName = "default",
 ) -> None:

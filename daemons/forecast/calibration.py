@@ -28,7 +28,7 @@ NEWEST = 400
 """Forecasts of one class from which factors are learned."""
 MOST = 3000
 """Forecasts that are remembered."""
-LEAST_APART_S = 60.0
+LEAST_APART_S = 600.0
 """Seconds between two moments of remembered forecasts."""
 SOFT_S = 60.0
 """Added to both waits of a factor: a minute more or less is no matter of a factor."""

@@ -86,7 +86,8 @@ def test_the_figures_of_forecasts_are_a_line_for_each_class() -> None:
         "up to 1:00:00 0 - - - - - 0".split(),
         "over 1:00:00 0 - - - - - 0".split(),
     ]
-    assert [*calibration_lines([{"up_to": 600.0, **none}])] == ["no forecast has been compared with a start yet"]
+    (line,) = calibration_lines([{"up_to": 600.0, **none}])
+    assert line == "no range has been compared with a start yet: ranges are learned from 40 forecasts on"
 
 
 @pytest.mark.parametrize("option", ["-priority", "-when", "-duration"])

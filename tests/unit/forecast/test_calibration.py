@@ -96,8 +96,8 @@ def test_the_number_of_forecasts_is_bounded_and_moments_are_apart() -> None:
     assert calibration.is_due(NOW)
     calibration.note([Remembered(number, NOW, 10.0) for number in range(MOST + 5)])
     assert (len(calibration.remembered), calibration.remembered[0].job) == (MOST, 5)
-    assert not calibration.is_due(NOW + 59)
-    assert calibration.is_due(NOW + 60)
+    assert not calibration.is_due(NOW + 599)
+    assert calibration.is_due(NOW + 600)
 
 
 def test_figures_by_the_expected_wait() -> None:
