@@ -44,7 +44,7 @@ def test_the_page_of_a_pending_job_leads_to_its_forecast(waiting: int, browse: A
 
 def test_a_running_job_has_no_expected_start_on_its_page(waiting: int, browse: Any) -> None:
     text = text_of(browse(lambda visitor: visitor.get("/jobs/1/forecast")).find(".//main"))
-    assert "Expected start None: it is not pending." in text
+    assert "Expected start It is not pending." in text
     assert "Place among the pending jobs None: it runs, with priority 0.55500." in text
 
 
