@@ -41,7 +41,8 @@ class Watched:
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-            assert all(reader.returncode is not None for reader in self.readers)
+            async with asyncio.timeout(PATIENCE_S):  # a watch that is cancelled has its reader end, and does not wait for that
+                await asyncio.gather(*(reader.wait() for reader in self.readers))
 
 
 def test_a_reader_gives_readings_as_often_as_tasks_require() -> None:
