@@ -3,7 +3,7 @@
 Owns the examination of the kernel's hierarchies (v2, else v1) and the directories in which shepherds make a cgroup for each
 task; with systemd those of a scope (`systemd_scope`), else below the launcher's own cgroup. Gives the reason when there is
 none: jobs are then limited by other means. Called by `resource_assignment`. Source: sge_conf(5) USE_CGROUPS, sge_shepherd(8)
-SGE_CGROUP_DIR (the name `sge.CELL`); EX-6; adr/0210.
+SGE_CGROUP_DIR (the name `sge.CELL`, with a checksum of SGE_ROOT); EX-6; adr/0210.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from zlib import crc32
 
 from daemons.execd.site import HostSite
 from daemons.execd.systemd_scope import LEAF, enter_scope, is_running
@@ -74,15 +75,15 @@ class HostCgroups:
 
 def find_cgroups(
     cell: str, host: str, launcher: int, mount: Path = MOUNT, own: Path | None = None,
-    enter: Callable[[str, str, int], str] | None = None,
+    enter: Callable[[str, str, int], str] | None = None, root: str = "",
 ) -> HostCgroups:
     """Make the cell's directories. `launcher`: the process that forks the shepherds. `own`: the file that lists its cgroups;
-    `enter`: puts it into a scope of systemd (`enter_scope`)."""
+    `enter`: puts it into a scope of systemd (`enter_scope`); `root`: SGE_ROOT, which keeps cells of one name apart."""
     own = own or Path(f"/proc/{launcher}/cgroup")
     enter = enter or (enter_scope if is_running() else None)
     if enter is not None and (obstacle := enter(cell, host, launcher)):
         return HostCgroups(obstacle=obstacle)
-    name = f"sge.{cell}/{host}"
+    name = directory_of(cell, root, host)
     unified = mount / "unified" if (mount / "unified" / "cgroup.procs").exists() else mount
     v2 = HostCgroups()
     if (unified / "cgroup.procs").exists():
@@ -92,6 +93,12 @@ def find_cgroups(
             return v2
     v1 = _hierarchies(mount, own, name)
     return next((found for found in (v1, v2) if found.parents), HostCgroups(obstacle=_reason_for_none(mount)))
+
+
+def directory_of(cell: str, root: str, host: str) -> str:
+    """The directory of a cell's tasks in a hierarchy. root: SGE_ROOT, "" for none."""
+    apart = f"-{crc32(os.fsencode(root)):08x}" if root else ""
+    return f"sge.{cell}{apart}/{host}"
 
 
 def with_devices(found: HostCgroups, filter_obstacle: Callable[[], str] = device_filter.obstacle) -> HostCgroups:
@@ -119,7 +126,7 @@ def _controller_obstacle(parent: str) -> str:
 
 def prepare_cgroups(site: HostSite, launcher: int) -> HostCgroups:
     """Find the cgroups for a launcher, remove what earlier tasks have left in them, and note them."""
-    found = with_devices(find_cgroups(site.cell, site.host, launcher))
+    found = with_devices(find_cgroups(site.cell, site.host, launcher, root=site.root))
     remove_leftovers(found, {directory.name for directory in site.active_jobs.iterdir()})
     note_cgroups(site.spool, found)
     return found

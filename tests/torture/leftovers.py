@@ -35,7 +35,7 @@ def left_over(cell: TestbedCell) -> Iterator[str]:
             yield from (f"{host}: {path}" for path in done.stdout.split() if not path.endswith(".lock"))
     for host in (MASTER, *EXEC_HOSTS):
         yield from _tracebacks(DISKS / host)
-    for path in _CGROUPS.glob(f"**/sge.{CELL}/*/*"):
+    for path in _CGROUPS.glob(f"**/sge.{CELL}-*/*/*"):
         if path.is_dir() and re.fullmatch(r"\d+\.\d+.*", path.name):
             yield f"cgroup {path}"
     yield from _bookings(cell)

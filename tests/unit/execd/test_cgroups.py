@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd.cgroups import HostCgroups, find_cgroups, note_cgroups, remove_leftovers
+from daemons.execd.cgroups import HostCgroups, directory_of, find_cgroups, note_cgroups, remove_leftovers
 from gridengine.protocols.protocol import CGROUPS_FILE
 
 
@@ -53,6 +53,17 @@ def test_v2_below_the_own_cgroup(mount: Path, tmp_path: Path) -> None:
     assert found.limit_memory and found.limit_processes
     assert found.directories() == [str(mount / "box" / "sge.default" / "g1")]
     assert found.text() == "v2 (processor time, processors, memory, processes)"
+
+
+def test_cells_of_one_name_on_a_host_have_directories_of_their_own(mount: Path, tmp_path: Path) -> None:
+    """Else one would remove the cgroups of the other's tasks as leftovers, and kill them with a task of the same number."""
+    roots = ("/opt/a", "/opt/a", "/opt/b")
+    names = [directory_of("default", root, "g1") for root in roots]
+    assert names[0] == names[1] != names[2]
+    for root, name in zip(roots, names, strict=True):
+        hierarchy(mount, Path(name).parts[0], name, controllers="memory")
+        found = find_cgroups("default", "g1", os.getpid(), mount, own(tmp_path, "0::/\n"), None, root)
+        assert found.directories() == [str(mount / name)]
 
 
 @pytest.mark.statement("EX-6")
