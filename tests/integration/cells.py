@@ -15,11 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from clients.admin.free_ports import free_cell_ports
+from daemons.execd.cgroups import directory_of
 from tests.integration import debian
 from tests.needs import need_open_checkout
 
@@ -204,7 +205,16 @@ class DemoCell:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
+        self._remove_cgroups()
         shutil.rmtree(self.place, ignore_errors=True)
+
+    def _remove_cgroups(self) -> None:
+        """Remove the directories in which tasks had their cgroups; each cell has its own."""
+        name = Path(directory_of("test", str(self.place), self.host)).parts[0]
+        for top in Path("/sys/fs/cgroup").glob(f"**/{name}"):
+            for path in sorted((each for each in (top, *top.rglob("*")) if each.is_dir()), reverse=True):
+                with suppress(OSError):  # a process has not ended yet
+                    path.rmdir()
 
     def processes(self) -> list[int]:
         """Return the processes that have this cell in their environment: daemons, shepherds, jobs."""
