@@ -126,13 +126,15 @@ def cell_ports(count: int) -> tuple[int, int, str]:
 
 
 class DemoCell:
-    """A cell of one exec host, `node1`, on this machine as the current user; jobs' files go to `work`."""
+    """A cell of one exec host, `node1`, on this machine as the current user; jobs' files go to `work`.
+
+    `prefix`: words before each command, as of a program that enters a namespace.
+    """
 
     host = "node1"
+    prefix: tuple[str, ...] = ()
 
     def __init__(self, slots: int = 8, admin_user: str = "", ports: int = 32) -> None:
-        self.prefix: tuple[str, ...] = ()
-        """Words before each command, as of a program that enters a namespace."""
         self.place = Path(tempfile.mkdtemp(prefix="ge-test-", dir="/tmp"))
         self.place.chmod(0o755)
         self.work = self.place / "work"
@@ -210,7 +212,7 @@ class DemoCell:
 
     def _remove_cgroups(self) -> None:
         """Remove the directories in which tasks had their cgroups; each cell has its own."""
-        name = Path(directory_of("test", str(self.place), self.host)).parts[0]
+        name = Path(directory_of(self.environment.get("SGE_CELL", "default"), str(self.place), self.host)).parts[0]
         for top in Path("/sys/fs/cgroup").glob(f"**/{name}"):
             for path in sorted((each for each in (top, *top.rglob("*")) if each.is_dir()), reverse=True):
                 with suppress(OSError):  # a process has not ended yet
