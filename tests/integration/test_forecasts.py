@@ -73,6 +73,7 @@ def test_a_forecast_is_shown_before_and_after_submission_and_compared_with_the_s
     assert asked.returncode == 1, "no slot is free"
     assert asked.stdout.startswith("expected start: 20"), "the time at which they are"
     jobs = [demo_cell.must("qsub", "-terse", "-o", "/dev/null", "-j", "y", *request).strip() for _ in range(2)]
+    eventually("the scheduler has ranked them", lambda: order_in_qstat(demo_cell) == ["habit", "habit"])
     plain, shown = demo_cell.must("qstat").splitlines(), demo_cell.must("qstat", "-when").splitlines()
     assert [line for line in shown if "Expected start:" not in line] == plain
     assert len(shown) == len(plain) + 2, "the job of -w p was not submitted"
