@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.integration.cells import DemoCell, eventually
 from tests.integration.web.browser import PHONE, Visits, go, log_in, overhang, resize, serious_findings
+
+
+@pytest.fixture(scope="module")
+def web_cell(launchers: Path) -> Iterator[DemoCell]:
+    """A cell whose queues no other test has changed, with its web server."""
+    cell = DemoCell()
+    try:
+        cell.start()
+        with cell.web_server():
+            yield cell
+    finally:
+        cell.remove()
 
 
 @pytest.fixture
