@@ -63,7 +63,7 @@ def _verify(request: "dict[str, Any]") -> int:
 def _report_refusal(answer: gdi.Answer, request: "dict[str, Any]", is_verification: bool) -> int:
     """Report a refusal, or the outcome of -w v|p which submits nothing."""
     status = program.show_answers(answer) if is_verification and not answer.status else _report_errors(answer)
-    if request.get("verify") == "p":
+    if is_verification and request.get("verify") == "p":
         _print_expected_start(request)
     return status
 

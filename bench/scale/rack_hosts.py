@@ -73,7 +73,7 @@ def rest(cell: RackCell) -> None:
     """Memory, and processor time with nothing asked."""
     kinds = processes(cell)
     note("memory_of_a_host_mb", round(memory_mb(kinds["host"]) / len(cell.hosts), 1))
-    note("memory_of_all_mb", sum(memory_mb(found) for found in kinds.values()))
+    note("memory_of_all_mb", memory_mb([each for found in kinds.values() for each in found]))
     before = {kind: processor_s(found) for kind, found in kinds.items()}
     time.sleep(WATCHED_S)
     used = {kind: processor_s(found) - before[kind] for kind, found in kinds.items()}

@@ -47,7 +47,7 @@ def expected_range(job: "Fields") -> str:
 def calibration_lines(classes: "list[Fields]") -> "Iterator[str]":
     """The outcome of forecasts, a line for each class of expected waits."""
     if not any(row["count"] or row["waiting"] for row in classes):
-        yield "no range has been compared with a start yet: ranges are learned from 40 forecasts on"
+        yield "no range has been compared with a start yet: the cell learns ranges from the starts of its jobs"
         return
     heads = f"{'started':>8} {'in range':>9} {'earlier':>8} {'later':>8} {'range':>10} {'wait':>10} {'pending':>8}"
     yield f"{'expected wait':<16} {heads}"

@@ -1,4 +1,4 @@
-"""DeviceNumber files: the device of a path, by the kernel's numbers, resolved so that no user can exchange it.
+"""Device files: the device of a path, by the kernel's numbers, resolved so that no user can exchange it.
 
 Called by the shepherd, which closes device files to jobs, and by `gridengine doctor`. Source: adr/0350; stat(2).
 """

@@ -178,6 +178,15 @@ class DemoCell:
         eventually("the exec host reports", lambda: hosts_ready(self.must("qstat", "-f")) == {self.host})
 
     @contextmanager
+    def running(self) -> Iterator[DemoCell]:
+        """Start the cell, and remove it in the end."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.remove()
+
+    @contextmanager
     def web_server(self, *settings: str) -> Iterator[int]:
         """The cell's web server with these lines in `common/web`, at a free port, which is returned.
 
@@ -213,10 +222,10 @@ class DemoCell:
     def _remove_cgroups(self) -> None:
         """Remove the directories in which tasks had their cgroups; each cell has its own."""
         name = Path(directory_of(self.environment.get("SGE_CELL", "default"), str(self.place), self.host)).parts[0]
-        for top in Path("/sys/fs/cgroup").glob(f"**/{name}"):
-            for path in sorted((each for each in (top, *top.rglob("*")) if each.is_dir()), reverse=True):
+        for path, *_ in os.walk("/sys/fs/cgroup", topdown=False):  # which goes on where other cells remove theirs
+            if name in Path(path).parts:
                 with suppress(OSError):  # a process has not ended yet
-                    path.rmdir()
+                    os.rmdir(path)
 
     def processes(self) -> list[int]:
         """Return the processes that have this cell in their environment: daemons, shepherds, jobs."""

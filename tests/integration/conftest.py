@@ -58,23 +58,15 @@ def open_directory() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def demo_cell(launchers: Path) -> Iterator[DemoCell]:
     """A running cell of one exec host, as the current user."""
-    cell = DemoCell()
-    try:
-        cell.start()
+    with DemoCell().running() as cell:
         yield cell
-    finally:
-        cell.remove()
 
 
 @pytest.fixture
 def own_cell(launchers: Path) -> Iterator[DemoCell]:
     """A cell whose queues and policies the test changes."""
-    cell = DemoCell()
-    try:
-        cell.start()
+    with DemoCell().running() as cell:
         yield cell
-    finally:
-        cell.remove()
 
 
 @pytest.fixture

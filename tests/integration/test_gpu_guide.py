@@ -84,7 +84,7 @@ def test_the_page_about_gpus(cell: DemoCell) -> None:
 
 @no_gpus
 def test_a_gpu_that_fails_is_closed_until_it_is_healthy(cell: DemoCell, programs: Path) -> None:
-    """The GPU fails below a running job, which goes on and is told; another job waits for the unit, and gets it when it opens."""
+    """The GPU fails below a running job, which goes on, and names the unit; another job gets it when it opens."""
     cell.must("gridengine", "devices", "--apply")
     healthy, fault, gate = (programs / "log").read_text(), "1 uncorrectable memory errors", cell.work / "gate"
     (cell.work / "hold.sh").write_text(f"while [ ! -e {gate} ]; do sleep 0.1; done\n")

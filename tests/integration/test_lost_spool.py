@@ -16,12 +16,8 @@ from tests.integration.test_jobs import record, state, submit
 
 @pytest.fixture
 def cell(launchers: Path) -> Iterator[DemoCell]:
-    made = DemoCell()
-    try:
-        made.start()
+    with DemoCell().running() as made:
         yield made
-    finally:
-        made.remove()
 
 
 def running_job(cell: DemoCell, name: str) -> tuple[str, Path]:

@@ -23,11 +23,11 @@ def main() -> None:
     while goes_on:
         try:
             with open_readers(chosen.root) as readers:
-                while goes_on and (reading := read_all(readers)):
-                    _print(reading)
+                while goes_on:
+                    _print(reading := read_all(readers))
                     goes_on = chosen.follow and _is_asked()
                     if reading.fault:
-                        break  # and open the drivers anew, which may have been exchanged
+                        break  # and open the drivers again, which may have been exchanged
         except DeviceReadError as error:
             _print(DeviceReading(fault=str(error)))
             goes_on = chosen.follow and _is_asked()

@@ -15,13 +15,8 @@ from tests.integration.web.browser import PHONE, Visits, go, log_in, overhang, r
 @pytest.fixture(scope="module")
 def web_cell(launchers: Path) -> Iterator[DemoCell]:
     """A cell whose queues no other test has changed, with its web server."""
-    cell = DemoCell()
-    try:
-        cell.start()
-        with cell.web_server():
-            yield cell
-    finally:
-        cell.remove()
+    with DemoCell().running() as cell, cell.web_server():
+        yield cell
 
 
 @pytest.fixture

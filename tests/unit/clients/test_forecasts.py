@@ -87,7 +87,7 @@ def test_the_figures_of_forecasts_are_a_line_for_each_class() -> None:
         "over 1:00:00 0 - - - - - 0".split(),
     ]
     (line,) = calibration_lines([{"up_to": 600.0, **none}])
-    assert line == "no range has been compared with a start yet: ranges are learned from 40 forecasts on"
+    assert line == "no range has been compared with a start yet: the cell learns ranges from the starts of its jobs"
 
 
 @pytest.mark.parametrize("option", ["-priority", "-when", "-duration"])
