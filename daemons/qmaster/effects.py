@@ -44,7 +44,8 @@ def pending_effects(
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        yield from slave_effects(state, job, task, host, payload, may_start)
+        if task.slaves:
+            yield from slave_effects(state, job, task, host, payload, may_start)
         if task.host != host or task.master_end is not None:
             continue
         command = desired_command(state, job, task)
@@ -128,7 +129,7 @@ def make_start(state: State, job: Job, task: Task, payload: Payload, instance: s
         submit_time=job.submit_time,
         time_limit=_time_limit(state, job, task),
         processors=_processors(state, task),
-        per_job_limits=[name for name in LIMITS if state.per_job(name)],
+        per_job_limits=state.derived(_per_job_limits),
         gpus=_gpus(state, task, host_of(instance)),
         units=units_on(task.units, host_of(instance)),
         near_processors=_near_processors(state, task, host_of(instance)),
@@ -150,9 +151,14 @@ def _processors(state: State, task: Task) -> dict[str, str]:
     return {name: text for name, text in given.items() if text}
 
 
+def _per_job_limits(state: State) -> list[str]:
+    """Limits that apply to all slots of a job together."""
+    return [name for name in LIMITS if state.per_job(name)]
+
+
 def _gpus(state: State, task: Task, host: str) -> int:
     """Number of GPUs of a host that are booked for the task, 0 if they have names: then the units say which."""
-    if GPUS in units_on(task.units, host):
+    if GPUS not in task.resources or GPUS in units_on(task.units, host):
         return 0
     holder = host_holder(host)
     return round(sum(amounts.get(GPUS, 0.0) for booking_holder, amounts in state.bookings_of(task) if booking_holder == holder))

@@ -5,6 +5,7 @@ Owns only the rule, which is pure: callers pass the time. Called by `scheduling`
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 
 MANY = 2
@@ -24,7 +25,7 @@ class CyclePacing:
     """The recent tasks, and the earliest start of the next run. `now`: seconds of a monotonic clock."""
 
     def __init__(self) -> None:
-        self._young: dict[Key, float] = {}
+        self._young: OrderedDict[Key, float] = OrderedDict()  # its first key is found at once, also after removals
         self._began = float("-inf")
 
     def note(self, now: float, here: Iterable[Key], gone: Iterable[Key]) -> None:
@@ -47,7 +48,5 @@ class CyclePacing:
 
     def _forget_the_old(self, now: float) -> None:
         """Drop old tasks; tasks are in order of arrival."""
-        for key, came in list(self._young.items()):
-            if now - came <= YOUNG_S:
-                return
-            del self._young[key]
+        while self._young and now - self._young[next(iter(self._young))] > YOUNG_S:
+            self._young.popitem(last=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from daemons.qmaster.serve.cycle_pacing import APART_S, MANY, MAX_KEPT, YOUNG_S, CyclePacing, Key
@@ -91,3 +93,15 @@ def test_the_driver_counts_what_has_just_come_or_begun_and_no_news_of_what_runs(
     assert driver.pacing.pause_s(0.0) == 0.0
     cell.submit()
     assert driver.pacing.pause_s(0.0) == 0.0, "a single job is not delayed"
+
+
+def test_a_note_costs_the_same_with_many_recent_keys() -> None:
+    """The keys that stay are not looked at: of a copy of them a note would need memory for each."""
+    pacing = CyclePacing()
+    pacing.note(0.0, {(number, 0) for number in range(MAX_KEPT + 1000)}, set())
+    tracemalloc.start()
+    try:
+        pacing.note(YOUNG_S / 2, set(), {(0, 0)})
+        assert tracemalloc.get_traced_memory()[1] < MAX_KEPT
+    finally:
+        tracemalloc.stop()
