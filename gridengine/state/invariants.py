@@ -14,6 +14,7 @@ from gridengine.state.bookings import Bookings, Holder
 from gridengine.state.jobs import Job, Task
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import ReservationIndex
+from gridengine.state.shared_values import EMPTY
 from gridengine.state.state import State
 from gridengine.state.units_in_use import UnitsInUse, held_amounts
 from gridengine.syntax.unit_list import excluded_units
@@ -36,6 +37,8 @@ def _tasks(state: State) -> Iterator[tuple[Job, Task]]:
 
 def _jobs(state: State) -> Iterator[str]:
     """A job exists while it has tasks; a task is either pending or dispatched, and in one of both lists only."""
+    if EMPTY:
+        yield f"the empty table that jobs share has entries: {EMPTY}"
     for number, job in state.jobs.items():
         if job.id != number:
             yield f"job {job.id} is kept as job {number}"

@@ -14,7 +14,7 @@ from msgspec import structs
 from gridengine.state.jobs import KEPT_JOBS, NO_TICKETS, FinishedJob, Hold, Job, JobChanges, Tickets
 from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
-from gridengine.state.shared_values import share_values
+from gridengine.state.shared_values import share_values, with_entry
 from gridengine.state.state import State
 from gridengine.values.ranges import Ranges, parse_slot_ranges
 
@@ -149,12 +149,12 @@ def _holds_changed(state: State, event: HoldsChanged) -> None:
     for kind in Hold:
         before = job.holds.get(kind.value, Ranges())
         if event.set_holds & kind:
-            job.holds[kind.value] = before | event.tasks
+            job.holds = with_entry(job.holds, kind.value, before | event.tasks)
         elif event.cleared & kind:
-            left = before - event.tasks
-            job.holds[kind.value] = left
-            if not left:
-                del job.holds[kind.value]
+            if left := before - event.tasks:
+                job.holds[kind.value] = left
+            else:
+                job.holds.pop(kind.value, None)
     job.version += 1
 
 

@@ -16,6 +16,7 @@ from gridengine.state.machines.job import finish_if_done
 from gridengine.state.machines.placed import abandon, place, unplace
 from gridengine.state.machines.slave import abandon_slaves
 from gridengine.state.reported import Reported
+from gridengine.state.shared_values import with_entry
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
 
@@ -233,7 +234,8 @@ def _task_dispatched(state: State, event: TaskDispatched) -> None:
     job = state.jobs[event.job_id]
     task = job.tasks.get(event.task_id)
     if task is None:
-        task = job.tasks[event.task_id] = Task(event.task_id)
+        task = Task(event.task_id)
+        job.tasks = with_entry(job.tasks, event.task_id, task)
         job.pending = job.pending.minus(event.task_id)
     task.status = "transferring"
     task.attempt = event.attempt
