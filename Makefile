@@ -35,7 +35,7 @@
 #   make bench-task-lists      measure the commands of a task list (qsub -tasks), beside HyperQueue
 #   make bench-forecasts [JOBS=30000] [SEED=1]  how often jobs of a trace start in the range of their forecast (half an hour)
 #   make bench-api             measure the Python interface on a cell of its own
-#   make scale HOSTS=10000 JOBS=1000000   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
+#   make scale HOSTS=10000 JOBS=1000000 [RACK=40]   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
 #   make scale RATE=1000       the highest rate of one-second tasks that such a cell holds, tried from this rate on
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the accounting database, on DuckDB and on PostgreSQL, and time each stored query
@@ -302,7 +302,7 @@ bench-api: setup
 # 10,000 hosts, unless the command line names another number
 scale: setup
 	@mkdir -p build
-	@$(BIN)/python -m bench.scale$(if $(RATE),.rate --rate "$(RATE)" --pending, --jobs) "$(or $(JOBS),$(if $(RATE),100000,1000000))" \
+	@$(BIN)/python -m bench.scale$(if $(RATE),.rate --rate "$(RATE)" --pending,$(if $(RACK), --rack "$(RACK)") --jobs) "$(or $(JOBS),$(if $(RATE),100000,1000000))" \
 	  --hosts "$(if $(filter file,$(origin HOSTS)),10000,$(HOSTS))" --json build/scale.json
 
 bench-web: setup
