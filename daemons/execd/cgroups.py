@@ -14,10 +14,9 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from zlib import crc32
 
 from daemons.execd.site import HostSite
-from daemons.execd.systemd_scope import LEAF, enter_scope, is_running
+from daemons.execd.systemd_scope import LEAF, distinct_name, enter_scope, is_running
 from gridengine.files import device_filter
 from gridengine.files.durable import atomic_write
 from gridengine.protocols.protocol import CGROUPS_FILE
@@ -74,14 +73,14 @@ class HostCgroups:
 
 
 def find_cgroups(
-    cell: str, host: str, launcher: int, mount: Path = MOUNT, own: Path | None = None,
-    enter: Callable[[str, str, int], str] | None = None, root: str = "",
+    cell: str, root: str, host: str, launcher: int, mount: Path = MOUNT, own: Path | None = None,
+    enter: Callable[[str, str, str, int], str] | None = None,
 ) -> HostCgroups:
     """Make the cell's directories. `launcher`: the process that forks the shepherds. `own`: the file that lists its cgroups;
-    `enter`: puts it into a scope of systemd (`enter_scope`); `root`: SGE_ROOT, which keeps cells of one name apart."""
+    `enter`: puts it into a scope of systemd (`enter_scope`)."""
     own = own or Path(f"/proc/{launcher}/cgroup")
     enter = enter or (enter_scope if is_running() else None)
-    if enter is not None and (obstacle := enter(cell, host, launcher)):
+    if enter is not None and (obstacle := enter(cell, root, host, launcher)):
         return HostCgroups(obstacle=obstacle)
     name = directory_of(cell, root, host)
     unified = mount / "unified" if (mount / "unified" / "cgroup.procs").exists() else mount
@@ -96,9 +95,8 @@ def find_cgroups(
 
 
 def directory_of(cell: str, root: str, host: str) -> str:
-    """The directory of a cell's tasks in a hierarchy. root: SGE_ROOT, "" for none."""
-    apart = f"-{crc32(os.fsencode(root)):08x}" if root else ""
-    return f"sge.{cell}{apart}/{host}"
+    """The directory of a cell's tasks in a hierarchy."""
+    return f"sge.{distinct_name(cell, root)}/{host}"
 
 
 def with_devices(found: HostCgroups, filter_obstacle: Callable[[], str] = device_filter.obstacle) -> HostCgroups:
@@ -126,7 +124,7 @@ def _controller_obstacle(parent: str) -> str:
 
 def prepare_cgroups(site: HostSite, launcher: int) -> HostCgroups:
     """Find the cgroups for a launcher, remove what earlier tasks have left in them, and note them."""
-    found = with_devices(find_cgroups(site.cell, site.host, launcher, root=site.root))
+    found = with_devices(find_cgroups(site.cell, site.root, site.host, launcher))
     remove_leftovers(found, {directory.name for directory in site.active_jobs.iterdir()})
     note_cgroups(site.spool, found)
     return found

@@ -12,6 +12,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from zlib import crc32
 
 #: exists if systemd is the init of this host
 _SYSTEMD = Path("/run/systemd/system")
@@ -29,14 +30,19 @@ def is_running() -> bool:
     return _SYSTEMD.is_dir()
 
 
-def scope_name(cell: str, host: str) -> str:
-    return f"sge_jobs-{cell}-{host}.scope"
+def distinct_name(cell: str, root: str) -> str:
+    """`default-1a2b3c4d`: cells of one name on a host differ in SGE_ROOT (`root`)."""
+    return f"{cell}-{crc32(os.fsencode(root)):08x}"
 
 
-def enter_scope(cell: str, host: str, pid: int) -> str:
+def scope_name(cell: str, root: str, host: str) -> str:
+    return f"sge_jobs-{distinct_name(cell, root)}-{host}.scope"
+
+
+def enter_scope(cell: str, root: str, host: str, pid: int) -> str:
     """Put a process into the scope of the cell's jobs, which is made if there is none. Returns why
     that cannot be done, "" when it is done."""
-    name = scope_name(cell, host)
+    name = scope_name(cell, root, host)
     if _is_in(name, pid):
         return ""
     obstacle = ""

@@ -22,7 +22,7 @@ from typing import Any
 from daemons.execd.cgroups import HostCgroups, find_cgroups, remove_leftovers
 from daemons.execd.systemd_scope import SLICE, is_running, scope_name
 
-CELL, HOST = f"machine{os.getpid()}", "m"
+CELL, ROOT, HOST = f"machine{os.getpid()}", "/opt/gridengine/cells", "m"
 PATIENCE_S = 400.0  # an emulated machine is slow
 GROW = "x = b'1' * {size}; import time; print('grown', flush=True); time.sleep({seconds})"
 FORK = "import os; os.fork() or os.setsid(); "
@@ -48,7 +48,7 @@ class Machine:
         (self.spool / "launcher.sock").unlink(missing_ok=True)
         self.launcher = subprocess.Popen([sys.executable, "-m", "shepherd.launcher", str(self.spool)])
         wait((self.spool / "launcher.sock").exists)
-        self.cgroups = find_cgroups(CELL, HOST, self.launcher.pid)
+        self.cgroups = find_cgroups(CELL, ROOT, HOST, self.launcher.pid)
 
     def ask(self, **request: object) -> dict[str, Any]:
         with socket.socket(socket.AF_UNIX) as connection:
@@ -109,8 +109,8 @@ def pids_in(cgroup: Path) -> list[str]:
 def scope_is_delegated(machine: Machine, scope: Path) -> None:
     machine.check("the launcher is in a delegated scope of its own", machine.cgroups.limit_memory, machine.cgroups.text())
     path = Path(f"/proc/{machine.launcher.pid if machine.launcher else 0}/cgroup").read_text().strip()
-    machine.check("in the slice of all jobs", f"/{SLICE}/{scope_name(CELL, HOST)}/daemons" in path, path)
-    shown = subprocess.run(["systemctl", "show", "-P", "Delegate", scope_name(CELL, HOST)], capture_output=True, text=True)
+    machine.check("in the slice of all jobs", f"/{SLICE}/{scope_name(CELL, ROOT, HOST)}/daemons" in path, path)
+    shown = subprocess.run(["systemctl", "show", "-P", "Delegate", scope_name(CELL, ROOT, HOST)], capture_output=True, text=True)
     machine.check("systemd leaves it alone", shown.stdout.strip() == "yes", shown.stdout.strip())
 
 
@@ -168,7 +168,8 @@ def jobs_survive_the_daemon(machine: Machine, scope: Path) -> None:
     before = pids_in(scope / "1.1")
     machine.restart()
     path = Path(f"/proc/{machine.launcher.pid if machine.launcher else 0}/cgroup").read_text()
-    machine.check("another launcher joins the scope of running jobs", f"{scope_name(CELL, HOST)}/daemons" in path, path.strip())
+    scope_path = f"{scope_name(CELL, ROOT, HOST)}/daemons"
+    machine.check("another launcher joins the scope of running jobs", scope_path in path, path.strip())
     machine.check("they go on", before == pids_in(scope / "1.1") != [])
     shepherd = int((machine.spool / "active_jobs" / "1.1" / "pid").read_text().split()[0])
     os.kill(shepherd, signal.SIGKILL)
@@ -210,7 +211,7 @@ def main() -> int:
         for check in CHECKS:
             check(machine, scope)
     finally:
-        subprocess.run(["systemctl", "kill", "-s", "KILL", scope_name(CELL, HOST)], capture_output=True)
+        subprocess.run(["systemctl", "kill", "-s", "KILL", scope_name(CELL, ROOT, HOST)], capture_output=True)
         shutil.rmtree(directory, ignore_errors=True)
     return 1 if machine.wrong else 0
 

@@ -17,12 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from daemons.execd.cgroups import HostCgroups, find_cgroups
+from daemons.execd.cgroups import HostCgroups, directory_of, find_cgroups
 from tests.integration.cells import PATIENCE_S
 from tests.integration.shepherd.launcher_server import Launcher, LauncherServer
 
 PROJECT = Path(__file__).parents[3]
-CGROUPS = f"sge.test{os.getpid()}"
+CELL, ROOT = f"test{os.getpid()}", "/"
+CGROUPS = Path(directory_of(CELL, ROOT, "h1")).parts[0]
 #: a nice value that any user may give: tests may run with one themselves, below which only root gets
 NICER = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 7)
 Json = dict[str, Any]
@@ -49,7 +50,7 @@ def alive(pid: int) -> bool:
 
 def cgroups() -> HostCgroups:
     """Cgroups of this test session, all below the name CGROUPS: another session at the same time has tasks of the same names."""
-    return find_cgroups(CGROUPS.removeprefix("sge."), "h1", os.getpid())
+    return find_cgroups(CELL, ROOT, "h1", os.getpid())
 
 
 class Client:

@@ -63,7 +63,7 @@ def child_in(held: containment.Containment) -> int:
 
 @pytest.mark.statement("EX-6", "EX-7", "EX-8")
 def test_life_of_a_cgroup(task_directory: Path) -> None:
-    found = find_cgroups(f"test{os.getpid()}", "h1", os.getpid(), task_directory / "mount")
+    found = find_cgroups(f"test{os.getpid()}", "/", "h1", os.getpid(), task_directory / "mount")
     held = containment.establish(task_directory, found.directories(), None)
     assert held.cgroups and held.gid is None
     pid = child_in(held)
@@ -85,7 +85,7 @@ def test_life_of_a_cgroup(task_directory: Path) -> None:
 
 @pytest.mark.statement("EX-7")
 def test_more_processes_than_the_kernel_lists_at_a_time_are_found_and_killed(task_directory: Path) -> None:
-    found = find_cgroups(f"test{os.getpid()}", "h1", os.getpid(), task_directory / "mount")
+    found = find_cgroups(f"test{os.getpid()}", "/", "h1", os.getpid(), task_directory / "mount")
     held = containment.establish(task_directory, found.directories(), None)
     forks = f"import os, signal\nfor _ in range({MANY}): os.fork() or signal.pause()\nsignal.pause()"
     pid = os.fork()

@@ -21,7 +21,7 @@ from daemons.execd.cgroups import MOUNT, HostCgroups, find_cgroups, remove_lefto
 from daemons.execd.systemd_scope import LEAF
 from shepherd import containment
 from tests import needs
-from tests.integration.shepherd.cell import CGROUPS, Cell, Task, wait_for
+from tests.integration.shepherd.cell import CELL, ROOT, Cell, Task, wait_for
 
 FULL, RANDOM = os.makedev(1, 7), os.makedev(1, 9)
 OPEN = """import os, sys
@@ -83,7 +83,7 @@ def cgroups(request: pytest.FixtureRequest, tmp_path: Path) -> HostCgroups:
     mount = tmp_path / "cgroup"
     mount.mkdir()
     request.param(mount)
-    found = with_devices(find_cgroups(CGROUPS.removeprefix("sge."), "h1", os.getpid(), mount))
+    found = with_devices(find_cgroups(CELL, ROOT, "h1", os.getpid(), mount))
     if not found.device_parent:
         needs.skip("a kernel that closes devices", f"run the tests as root of the machine; here: {found.device_obstacle}")
     real = {name: os.path.realpath(path) for name, path in found.parents.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons.execd.cgroups import HostCgroups, directory_of, find_cgroups, note_cgroups, remove_leftovers
+from daemons.execd.systemd_scope import SLICE, scope_name
 from gridengine.protocols.protocol import CGROUPS_FILE
 
 
@@ -33,15 +34,17 @@ def own(tmp_path: Path, text: str) -> Path:
 
 def find(mount: Path, path: Path, scope: str | None = None) -> HostCgroups:
     """`scope`: the answer of systemd, None where there is none."""
-    enter = None if scope is None else lambda cell, host, pid: scope
-    return find_cgroups("default", "g1", os.getpid(), mount, path, enter)
+    enter = None if scope is None else lambda cell, root, host, pid: scope
+    return find_cgroups("default", ROOT, "g1", os.getpid(), mount, path, enter)
 
 
 def found_in(path: Path, *controllers: str) -> HostCgroups:
     return HostCgroups(2, dict.fromkeys(("cgroup", *controllers), str(path)))
 
 
-LEVELS = ("sge.default", "sge.default/g1")
+ROOT = "/opt/gridengine/cells"
+HERE = Path(directory_of("default", ROOT, "g1"))
+LEVELS = (HERE.parts[0], str(HERE))
 
 
 @pytest.mark.statement("EX-6")
@@ -49,9 +52,9 @@ def test_v2_below_the_own_cgroup(mount: Path, tmp_path: Path) -> None:
     hierarchy(mount, controllers="")
     hierarchy(mount / "box", *LEVELS, controllers="cpu memory pids cpuset io")
     found = find(mount, own(tmp_path, "0::/box\n"))
-    assert found == found_in(mount / "box" / "sge.default" / "g1", "cpu", "memory", "pids", "cpuset", "io")
+    assert found == found_in(mount / "box" / HERE, "cpu", "memory", "pids", "cpuset", "io")
     assert found.limit_memory and found.limit_processes
-    assert found.directories() == [str(mount / "box" / "sge.default" / "g1")]
+    assert found.directories() == [str(mount / "box" / HERE)]
     assert found.text() == "v2 (processor time, processors, memory, processes)"
 
 
@@ -60,9 +63,10 @@ def test_cells_of_one_name_on_a_host_have_directories_of_their_own(mount: Path, 
     roots = ("/opt/a", "/opt/a", "/opt/b")
     names = [directory_of("default", root, "g1") for root in roots]
     assert names[0] == names[1] != names[2]
+    assert scope_name("default", "/opt/a", "g1") == scope_name("default", "/opt/a", "g1") != scope_name("default", "/opt/b", "g1")
     for root, name in zip(roots, names, strict=True):
         hierarchy(mount, Path(name).parts[0], name, controllers="memory")
-        found = find_cgroups("default", "g1", os.getpid(), mount, own(tmp_path, "0::/\n"), None, root)
+        found = find_cgroups("default", root, "g1", os.getpid(), mount, own(tmp_path, "0::/\n"))
         assert found.directories() == [str(mount / name)]
 
 
@@ -74,12 +78,12 @@ def test_v2_at_the_top_where_the_own_cgroup_holds_processes(mount: Path, tmp_pat
     control.unlink()
     control.mkdir()  # cannot be written to, for root either
     found = find(mount, own(tmp_path, "0::/box\n"))
-    assert found == found_in(mount / "sge.default" / "g1", "cpu", "memory")
+    assert found == found_in(mount / HERE, "cpu", "memory")
 
 
 @pytest.mark.statement("EX-6")
 def test_in_a_scope_of_systemd_processes_are_moved_into_a_leaf(mount: Path, tmp_path: Path) -> None:
-    scope = mount / "sge_jobs.slice" / "sge_jobs-default-g1.scope"
+    scope = mount / SLICE / scope_name("default", ROOT, "g1")
     hierarchy(mount, *LEVELS, controllers="memory")
     hierarchy(scope, "daemons", controllers="cpu memory pids cpuset io")
     found = find(mount, own(tmp_path, f"0::/{scope.relative_to(mount)}\n"), scope="")
@@ -106,9 +110,9 @@ def test_v1_in_each_controller(mount: Path, tmp_path: Path) -> None:
             (mount / "cpuset" / "box" / level / f"cpuset.{name}").write_text("" if level else f"0-3 {name}\n")
     text = "4:pids:/box\n3:memory:/box\n2:cpu,cpuacct:/\n1:freezer:/box\n5:cpuset:/box\n"
     found = find(mount, own(tmp_path, text))
-    always = [str(mount / each / "box" / "sge.default" / "g1") for each in ("freezer", "memory", "pids")]
+    always = [str(mount / each / "box" / HERE) for each in ("freezer", "memory", "pids")]
     assert found.directories() == always
-    bound = mount / "cpuset" / "box" / "sge.default" / "g1"
+    bound = mount / "cpuset" / "box" / HERE
     assert found.directories(["cpuset"]) == [*always, str(bound)]
     assert [(bound / f"cpuset.{name}").read_text() for name in ("cpus", "mems")] == ["0-3 cpus\n", "0-3 mems\n"]
     assert (bound / "cgroup.clone_children").read_text() == "1"
@@ -120,7 +124,7 @@ def test_controllers_that_share_a_hierarchy_of_v1_have_one_directory(mount: Path
     hierarchy(mount / "cpu,cpuacct", *LEVELS)
     for name in ("cpu", "cpuacct"):
         (mount / name).symlink_to("cpu,cpuacct")
-    assert find(mount, own(tmp_path, "2:cpu,cpuacct:/\n")).directories() == [str(mount / "cpu,cpuacct" / "sge.default" / "g1")]
+    assert find(mount, own(tmp_path, "2:cpu,cpuacct:/\n")).directories() == [str(mount / "cpu,cpuacct" / HERE)]
 
 
 @pytest.mark.statement("EX-6")
