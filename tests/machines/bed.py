@@ -15,8 +15,8 @@ ROOT = Path(__file__).absolute().parents[2]
 VM = ROOT / "tests/testbed/vm"
 MASTER, EXEC = "m1", "m2"
 BIN = "/opt/gridengine/bin"
-ROOT = "/opt/gridengine/cells"
-SETTINGS = f"{ROOT}/default/common/settings.sh"
+SGE_ROOT = "/opt/gridengine/cells"
+SETTINGS = f"{SGE_ROOT}/default/common/settings.sh"
 QMASTER_MESSAGES = "/var/spool/gridengine/default/qmaster/messages"
 EXECD_MESSAGES = f"/var/spool/gridengine/default/execd/{EXEC}/messages"
 #: limits in seconds: for a condition, and for one command

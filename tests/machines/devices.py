@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from daemons.execd.systemd_scope import SLICE, scope_name
-from tests.machines.bed import EXEC, MASTER, ROOT, as_alice, eventually, note, on, require, try_on
+from tests.machines.bed import EXEC, MASTER, SGE_ROOT, as_alice, eventually, note, on, require, try_on
 from tests.machines.cell import await_host, delete, has_ended, record, state_codes, submit
 from tests.machines.device_probe import FILES, OPENED, PLACE, WAYS
 
@@ -20,7 +20,7 @@ _PROBE = f"/usr/bin/python3 -S {PLACE}/device_probe.py"
 _MINORS = {"0": 5, "1": 7, "2": 8, "shared": 9}  # zero, full, random, urandom
 _DENIED = "Operation not permitted"
 _UNITS = " ".join(f"seat/{unit}(device_files={PLACE}/{unit},{PLACE}/shared)" for unit in FILES[:-1])
-_SCOPE = f"/sys/fs/cgroup/{SLICE}/{scope_name('default', ROOT, EXEC)}"
+_SCOPE = f"/sys/fs/cgroup/{SLICE}/{scope_name('default', SGE_ROOT, EXEC)}"
 _WITHOUT_BPF = "/run/systemd/system/sge_execd.service.d/without-bpf.conf"
 
 

@@ -12,8 +12,8 @@ from tests.machines.bed import (
     BIN,
     EXEC,
     MASTER,
-    ROOT,
     SETTINGS,
+    SGE_ROOT,
     as_alice,
     eventually,
     note,
@@ -61,7 +61,7 @@ def bring_up(*options: str) -> None:
 
 def init() -> None:
     """`gridengine init` on m1, and the command that it prints."""
-    printed = on(MASTER, f"{BIN}/gridengine init --root {ROOT} --load-thresholds NONE --no-arco")
+    printed = on(MASTER, f"{BIN}/gridengine init --root {SGE_ROOT} --load-thresholds NONE --no-arco")
     note(printed.replace("\n", "\n             "))
     require("init says systemctl", "systemctl enable --now sge_qmaster" in printed and "gridengine start" not in printed, printed)
     on(MASTER, "systemctl enable --now sge_qmaster")

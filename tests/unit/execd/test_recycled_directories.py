@@ -43,13 +43,15 @@ def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(recycled: Pa
     assert {(again / name).read_bytes() for name in seen} == {b"short"}
     task_files.write_exit(again, {"failed": 0})
     trace, note = task_files.Trace(again), task_files.ScratchNote(again)
+    trace("begins")
+    trace("ends")
     note("/tmp/8.1")
     note("/tmp/8.1", 5)
     note.close()
     trace.close()
     task_files.write_process(again / "job_pid", os.getpid())
     assert task_files.read_scratch(again) == (5, "/tmp/8.1")
-    assert (again / "trace").read_text() == ""
+    assert [line.partition(": ")[2] for line in (again / "trace").read_text().splitlines()] == ["begins", "ends"]
     assert (again / "exit").read_text() == '{"failed": 0}\n'
     assert task_files.running(again / "job_pid") == os.getpid()
     for name in ("config", "execd", "exit", "trace", "scratch", "job_pid"):
