@@ -344,8 +344,8 @@ class Trace:
 def _open_new(directory: Path, name: str) -> int:
     """Open a file to append lines to: the existing file, else the recycled file of an earlier task, emptied, else a new file.
 
-    The first line overwrites the byte that is left of a recycled file: ext4 writes a file back to its disk at each close if it was
-    cut to nothing, and frees its block.
+    The first line overwrites the byte that is left of a recycled file: ext4 writes a file back to its disk at each close if it
+    was cut to nothing, and frees its block.
     """
     path, flags = f"{directory}/{name}", os.O_WRONLY | os.O_CLOEXEC
     try:
