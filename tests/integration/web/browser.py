@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, ViewportSize, expect
 
 from tests.integration.cells import DemoCell
 
@@ -17,6 +17,7 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 WIDE, PHONE = (1440, 900), (390, 844)
 #: what has not come after this time, in ms, will not come: pages answer at once, but others may load the machine
 PATIENCE_MS = 60_000
+_NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
 #: nothing moves in pictures; the certificate of a cell is its own
 _OPTIONS = {"reduced_motion": "reduce", "ignore_https_errors": True}
 
@@ -37,7 +38,7 @@ class Visits:
         page = context.new_page()
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(f"{page.url}: {error}"))
-        page.goto(url)
+        load(page, url)
         return page
 
     def forgive(self, text: str) -> None:
@@ -49,7 +50,7 @@ class Visits:
             self._contexts.pop().close()
 
     def _note(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and _NETWORK_CHANGED not in message.text:
             self.errors.append(f"{message.location['url']}: {message.text}")
 
 
@@ -63,7 +64,18 @@ def log_in(cell: DemoCell, visits: Visits, **options: object) -> Page:
 
 def go(page: Page, path: str) -> None:
     """Open another page of the same server."""
-    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + path)  # type: ignore[index]
+    load(page, re.match(r"\w+://[^/]+", page.url)[0] + path)  # type: ignore[index]
+
+
+def load(page: Page, url: str) -> None:
+    """Open a page, once more if the machine got or lost a network address meanwhile, as it does with hosts of a test bed:
+    Chromium then gives up the connections that it is making."""
+    try:
+        page.goto(url)
+    except Error as error:
+        if _NETWORK_CHANGED not in error.message:
+            raise
+        page.goto(url)
 
 
 def resize(page: Page, size: tuple[int, int]) -> None:
@@ -109,7 +121,7 @@ def wire_bytes(page: Page, url: str) -> int:
     session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     session.send("Network.enable")
     session.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    page.goto(url, wait_until="load")
+    load(page, url)
     page.wait_for_function("document.readyState === 'complete'")
     session.detach()
     return int(sum(sizes))

@@ -19,7 +19,7 @@ from tests.integration.cells import eventually
 from tests.integration.dbwriter.plays import Cell as WriterCell
 from tests.integration.dbwriter.plays import Play
 from tests.integration.dbwriter.reporting_lines import acct
-from tests.integration.web.browser import PHONE, Visits, overhang, serious_findings
+from tests.integration.web.browser import PHONE, Visits, load, overhang, serious_findings
 from tests.integration.web.serving import Serving
 from tests.unit.web.browsing import guard
 from tests.unit.web.followed import ROOT, Followed, web_of
@@ -77,7 +77,7 @@ def test_a_stored_query_is_asked_with_its_fields_and_drawn(visits: Visits, addre
     assert overhang(page) == []
     assert serious_findings(page) == []
 
-    page.goto(f"{address}/accounting/Waiting Time Distribution")
+    load(page, f"{address}/accounting/Waiting Time Distribution")
     days = page.get_by_label("days to look back")
     expect(days).to_have_value("365")
     expect(page.get_by_role("table", name="Rows")).to_contain_text("30")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.harness import Cell
-from tests.integration.web.browser import PHONE, Visits, overhang, serious_findings
+from tests.integration.web.browser import PHONE, Visits, load, overhang, serious_findings
 from tests.integration.web.served_cell import ServedCell
 
 JOBS = 28
@@ -89,7 +89,7 @@ def test_a_view_with_its_columns_is_saved_and_deleted(visits: Visits, address: s
     assert serious_findings(page) == [] and overhang(page) == []
     page.get_by_label("Name of this view").fill("Alice")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.goto(f"{address}/jobs")
+    load(page, f"{address}/jobs")
     page.get_by_role("navigation", name="Saved views").get_by_role("link", name="Alice").click()
     page.wait_for_url("**/jobs?owner=alice&columns=*")
     expect(page.get_by_role("columnheader", name="Priority")).to_be_hidden()

@@ -21,7 +21,7 @@ from gridengine.protocols.delivery import Load, OutputTail
 from gridengine.protocols.gdi.requests import Caller
 from tests.accounting_lines import accounting_line
 from tests.harness import LOAD, Cell
-from tests.integration.web.browser import PHONE, WIDE, Visits, confirm, overhang, resize, serious_findings
+from tests.integration.web.browser import PHONE, WIDE, Visits, confirm, load, overhang, resize, serious_findings
 from tests.integration.web.served_cell import ServedCell
 from tests.unit.web.followed import ALICE, ROOT
 
@@ -104,20 +104,20 @@ def test_an_administrator_finds_and_corrects_six_faults_from_the_overview(
     played.do(Cell.cycle)
     is_gone(page, "waits longer than usual")
     the_limit_is_raised(page)
-    page.goto(played.address)
+    load(page, played.address)
     expect(page.get_by_role("heading", name="Needs attention", exact=True)).to_have_count(0)
 
 
 def show(page: Page, subject: str, title: str) -> None:
     """From the overview to the page of an alarm, with one click."""
-    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + "/")  # type: ignore[index]
+    load(page, re.match(r"\w+://[^/]+", page.url)[0] + "/")  # type: ignore[index]
     page.locator(".note").filter(has_text=subject).get_by_role("link", name="Show").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(title)
 
 
 def is_gone(page: Page, subject: str) -> None:
     """The overview no longer has the alarm, without a reload."""
-    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + "/")  # type: ignore[index]
+    load(page, re.match(r"\w+://[^/]+", page.url)[0] + "/")  # type: ignore[index]
     expect(page.locator(".note").filter(has_text=subject)).to_have_count(0)
 
 
@@ -188,15 +188,15 @@ def test_a_user_submits_reads_the_output_and_resubmits_what_failed(
     expect(page.locator("main")).to_contain_text("step 7/9")
     for task in (1, 2, 3):
         played.do(lambda cell, task=task: cell.end(1, task, exit_status=3 if task == 2 else 0))
-    page.goto(played.address)
+    load(page, played.address)
     page.get_by_role("link", name=re.compile("1 failed")).click()
     expect(page.get_by_role("row", name=re.compile("sweep")).first).to_contain_text("exit status 3")
-    page.goto(f"{played.address}/jobs/1/tasks")
+    load(page, f"{played.address}/jobs/1/tasks")
     expect(page.locator(".tasks a")).to_have_count(3)
     page.get_by_role("button", name="Resubmit 1 failed task").click()
     confirm(page)
     expect(page.locator("#answers")).to_contain_text("Your job-array 2.2")
-    page.goto(f"{played.address}/jobs?owner=alice")
+    load(page, f"{played.address}/jobs?owner=alice")
     resize(page, PHONE)
     expect(page.get_by_role("row", name=re.compile("sweep"))).to_contain_text("waiting")
     assert serious_findings(page) == [] and overhang(page) == []

@@ -18,7 +18,7 @@ from daemons.web.alarms.watch import AlarmWatch
 from daemons.web.app import build_app
 from daemons.web.trends.trend_store import TrendStore, series_name
 from tests.harness import Cell
-from tests.integration.web.browser import PHONE, Visits, overhang, resize, serious_findings
+from tests.integration.web.browser import PHONE, Visits, load, overhang, resize, serious_findings
 from tests.integration.web.serving import Serving
 from tests.unit.web.browsing import guard
 from tests.unit.web.followed import ROOT, Followed, web_of
@@ -128,7 +128,7 @@ def test_a_class_of_the_map_leads_to_its_hosts_and_a_cell_to_its_host(visits: Vi
     page.get_by_role("link", name=re.compile("^unreachable")).click()
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.get_by_role("row", name=re.compile("node07"))).to_be_visible()
-    page.goto(served.address + "/hosts?view=map&colour=state")
+    load(page, served.address + "/hosts?view=map&colour=state")
     cell = page.get_by_title("node03: drained")
     cell.focus()
     page.keyboard.press("Enter")
