@@ -342,23 +342,13 @@ class Trace:
 
 
 def _open_new(directory: Path, name: str) -> int:
-    """Open a file to append lines to: the existing file, else the recycled file of an earlier task, emptied, else a new file.
-
-    The first line overwrites the byte that is left of a recycled file: ext4 writes a file back to its disk at each close if it
-    was cut to nothing, and frees its block.
-    """
-    path, flags = f"{directory}/{name}", os.O_WRONLY | os.O_CLOEXEC
+    """Open a file to append lines to: the existing file, else the recycled file of an earlier task, emptied, else a new file."""
+    path, flags = f"{directory}/{name}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
     try:
-        descriptor = os.open(f"{path}{DRAFT}", flags)
-    except FileNotFoundError:
-        return os.open(path, flags | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.ftruncate(descriptor, 1)
         os.rename(f"{path}{DRAFT}", path)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+        return os.open(path, flags | os.O_TRUNC)
+    except FileNotFoundError:
+        return os.open(path, flags | os.O_CREAT, 0o600)
 
 
 def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> int:
