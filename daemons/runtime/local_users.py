@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from daemons.runtime.account_files import AccountFiles
 from daemons.runtime.name_service import Lookups, group_name, user_name
 from gridengine.errors import RefusalError
 from gridengine.protocols.gdi.answers import Caller
@@ -15,11 +16,12 @@ class LocalUsers:
     """Names of callers, for one event loop."""
 
     def __init__(self) -> None:
+        self._files = AccountFiles()
         self._names = Lookups(_names_of, lambda ids: f"user id {ids[0]}")
 
     async def names(self, uid: int, gid: int) -> tuple[str, str]:
         """The names of the user and the group. Raises UnknownCallerError, NameServiceError."""
-        return await self._names.find((uid, gid))
+        return self._files.names(uid, gid) or await self._names.find((uid, gid))
 
     async def caller(self, uid: int, gid: int, host: str) -> Caller:
         """The caller that the kernel named; a user without a name is shown as numbers. Raises NameServiceError."""

@@ -189,6 +189,7 @@ def test_a_caller_without_a_name_is_numbers_and_one_who_cannot_be_looked_up_is_n
         return found  # type: ignore[no-any-return]
 
     monkeypatch.setattr(local_users, "_names_of", names_of)
+    monkeypatch.setattr(local_users.AccountFiles, "names", lambda *_: None)
 
     async def scene() -> None:
         users = LocalUsers()
