@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.cycle_pacing import YOUNG_S, CyclePacing, Key
@@ -61,7 +62,7 @@ class SchedulerDriver:
         self._measures = measures
         self.note_activity: Callable[[], None] = lambda: None
         self._woken_at = 0.0
-        self._wake = asyncio.Event()
+        self._wake, self._noted = asyncio.Event(), asyncio.Event()
         self.pacing = CyclePacing()
         self._clock: Callable[[], float] = lambda: 0.0  # the loop's clock, once the loop runs
         self._events: list[bytes] = []
@@ -89,6 +90,7 @@ class SchedulerDriver:
         keys = {*transaction.affected.tasks, *((number, 0) for number in transaction.affected.jobs)}
         here = {key for key in keys if transaction.time - self._since(key) <= YOUNG_S}
         self.pacing.note(self._clock(), here, keys - here)
+        self._noted.set()
 
     def _since(self, key: Key) -> float:
         """Epoch seconds since when a task runs, or a job waits; 0 if it does not."""
@@ -125,8 +127,7 @@ class SchedulerDriver:
                     await self._wake.wait()
             except TimeoutError:
                 pass
-            if pause_s := self.pacing.pause_s(clock()):
-                await asyncio.sleep(pause_s)
+            await self._wait_in_burst()
             self.pacing.begin(clock())
             self._wake.clear()
             self.note_activity()
@@ -141,6 +142,14 @@ class SchedulerDriver:
                 await asyncio.sleep(_RETRY_S)
 
     _pause = 3600.0
+
+    async def _wait_in_burst(self) -> None:
+        """Wait for as long as more events are likely: no longer when all recent tasks have ended meanwhile."""
+        while pause_s := self.pacing.pause_s(self._clock()):
+            self._noted.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._noted.wait()
 
     async def cycle(self) -> bool:
         """Run one cycle. Returns whether it started a task."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tracemalloc
 
 import pytest
@@ -93,6 +94,40 @@ def test_the_driver_counts_what_has_just_come_or_begun_and_no_news_of_what_runs(
     assert driver.pacing.pause_s(0.0) == 0.0
     cell.submit()
     assert driver.pacing.pause_s(0.0) == 0.0, "a single job is not delayed"
+
+
+@pytest.mark.parametrize("ending", [True, False])
+def test_a_run_in_a_burst_waits_no_longer_than_tasks_may_end(cell: Cell, ending: bool) -> None:
+    """A run that waits for more begins when the last recent task has ended, not when its pause is over."""
+    began = []
+
+    async def scene() -> bool:
+        loop = asyncio.get_running_loop()
+        driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
+        now = loop.time()
+        loop.time = lambda: now  # type: ignore[method-assign] # time stands still: no pause is ever over
+        running = loop.create_task(driver.run())
+        await run_ready()
+        driver.pacing.begin(now)
+        jobs = [cell.submit() for _ in range(MANY)]
+        cell.cycle()
+        await run_ready()
+        assert not began, "more may end"
+        for job in jobs if ending else []:
+            cell.end(job)
+        await run_ready()
+        running.cancel()
+        return bool(began)
+
+    async def run_ready() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def call(*arguments: object) -> bytes:
+        began.append(arguments)
+        return b""
+
+    assert asyncio.run(scene()) == ending
 
 
 def test_a_note_costs_the_same_with_many_recent_keys() -> None:
