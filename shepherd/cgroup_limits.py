@@ -7,10 +7,11 @@ Source: the kernel's documentation of cgroup-v2 and cgroup-v1; sge_conf(5) USE_C
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from shepherd.cgroup_files import has, put
 
 #: Weight of one slot at nice value 0, and the extremes: of processor time in v2 and v1, of block devices in both.
 _WEIGHT, _SHARES, _IO_WEIGHT = (100, 1, 10_000), (1024, 2, 262_144), (100, 1, 1000)
@@ -88,22 +89,13 @@ def apply(cgroups: Iterable[Path], setting: CgroupSetting) -> None:
     """Write the files of a setting. Raises OSError, FileNotFoundError when none of the cgroups has the controller."""
     for files in setting.files:
         first = next(iter(files))
-        cgroup = next((each for each in cgroups if (each / first).exists()), None)
+        cgroup = next((each for each in cgroups if has(each, first)), None)
         if cgroup is not None:
             for name, text in files.items():
-                if name == first or (cgroup / name).exists():
-                    put(cgroup / name, text)
+                if name == first or has(cgroup, name):
+                    put(cgroup, name, text)
             return
     raise FileNotFoundError(errno.ENOENT, f"no cgroup has the controller for the {setting.what}")
-
-
-def put(path: Path, text: str) -> None:
-    """Write into a file of the kernel, in one piece. Raises OSError."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)
 
 
 def _weight(slots: int, nice: int, scale: tuple[int, int, int]) -> str:

@@ -16,7 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shepherd import cgroup_limits, group_ids, task_files
-from shepherd.cgroup_limits import MEMORY, CgroupSetting, put
+from shepherd.cgroup_files import has, put, read
+from shepherd.cgroup_limits import MEMORY, CgroupSetting
 from shepherd.own_cgroups import own_cgroups
 from shepherd.process_tree import end_on_failure, read_pids, stat_fields
 
@@ -43,15 +44,15 @@ class Containment:
     def enter(self) -> None:
         """Put this process, which has one thread, and all that it will fork into the cgroup."""
         # v1 moves a thread that asks for itself without the lock for which all forks and exits of the host wait
-        file = "tasks" if self.cgroups and (self.cgroups[0] / "tasks").exists() else "cgroup.procs"
+        file = "tasks" if self.cgroups and has(self.cgroups[0], "tasks") else "cgroup.procs"
         for cgroup in self.cgroups:
-            put(cgroup / file, "0")
+            put(cgroup, file, "0")
 
     @contextmanager
     def visited(self) -> Iterator[None]:
         """Be in the cgroup for the block: what is spawned begins there. A process that cannot leave it ends. Raises OSError."""
-        homes = Containment(own_cgroups(self.cgroups) if self.cgroups else [], None)
-        if not all(os.access(home / "cgroup.procs", os.W_OK, effective_ids=True) for home in homes.cgroups):
+        homes = Containment(own_cgroups(map(os.path.dirname, self.cgroups)) if self.cgroups else [], None)
+        if not all(os.access(f"{home}/cgroup.procs", os.W_OK, effective_ids=True) for home in homes.cgroups):
             raise PermissionError(errno.EPERM, "this process could not go back to its own cgroup")
         processors = os.sched_getaffinity(0)
         try:
@@ -66,18 +67,18 @@ class Containment:
     def kill(self) -> None:
         """Kill all processes in the cgroup. Where the kernel does not do that itself they are frozen meanwhile; without a
         freezer they are killed until there is none."""
-        atomic = next((each for each in self.cgroups if (each / "cgroup.kill").exists()), None)
+        atomic = next((each for each in self.cgroups if has(each, "cgroup.kill")), None)
         if atomic is not None:
-            put(atomic / "cgroup.kill", "1")
+            put(atomic, "cgroup.kill", "1")
             return
         if not any(map(_pids, self.cgroups[:1])):
             return
         for name, freeze, thaw in (("freezer.state", "FROZEN", "THAWED"), ("cgroup.freeze", "1", "0")):
             for cgroup in self.cgroups:
-                if (cgroup / name).exists():
-                    put(cgroup / name, freeze)
+                if has(cgroup, name):
+                    put(cgroup, name, freeze)
                     _kill_each(cgroup)
-                    put(cgroup / name, thaw)
+                    put(cgroup, name, thaw)
                     return
         for cgroup in self.cgroups[:1]:
             for _ in range(_KILL_ROUNDS):
@@ -93,10 +94,10 @@ class Containment:
         """CPU time of all processes that have ever been in the cgroup; None without a cgroup."""
         for cgroup in self.cgroups:
             try:
-                if (cgroup / "cpuacct.usage").exists():
-                    return int((cgroup / "cpuacct.usage").read_text()) / 1e9
-                if (cgroup / "cpu.stat").exists():
-                    return int((cgroup / "cpu.stat").read_text().split()[1]) / 1e6
+                if has(cgroup, "cpuacct.usage"):
+                    return int(read(cgroup, "cpuacct.usage")) / 1e9
+                if has(cgroup, "cpu.stat"):
+                    return int(read(cgroup, "cpu.stat").split()[1]) / 1e6
             except OSError:
                 continue
         return None
@@ -116,7 +117,7 @@ class Containment:
         for cgroup in self.cgroups:
             for name in ("memory.events", "memory.oom_control"):
                 try:
-                    tokens = (cgroup / name).read_text().split()
+                    tokens = read(cgroup, name).split()
                     return int(tokens[tokens.index("oom_kill") + 1])
                 except (OSError, ValueError, IndexError):  # a kernel that does not count them
                     continue
@@ -192,7 +193,7 @@ def _make(cgroup: Path, shared: bool) -> bool:
                 cgroup.parent.mkdir(exist_ok=True)
                 _pass_controllers_on(cgroup.parent)
             _make_new(cgroup)
-            return os.access(cgroup / "cgroup.procs", os.W_OK)
+            return os.access(f"{cgroup}/cgroup.procs", os.W_OK)
         except OSError:
             continue
     return False
@@ -210,24 +211,24 @@ def _make_new(cgroup: Path) -> None:
 
 def _pass_controllers_on(cgroup: Path) -> None:
     """Let the children of a v2 cgroup have the controllers that it has."""
-    if (cgroup / "cgroup.subtree_control").exists():
-        controllers = (cgroup / "cgroup.controllers").read_text().split()
-        put(cgroup / "cgroup.subtree_control", " ".join(f"+{name}" for name in controllers))
+    if has(cgroup, "cgroup.subtree_control"):
+        controllers = read(cgroup, "cgroup.controllers").split()
+        put(cgroup, "cgroup.subtree_control", " ".join(f"+{name}" for name in controllers))
 
 
 def _memory(cgroups: Sequence[Path], names: tuple[str, str]) -> int | None:
     """A figure of the memory controller less the file cache, which the kernel drops before it refuses memory."""
     for cgroup in cgroups:
         for name in names:
-            if (cgroup / name).exists():
-                return max(0, int((cgroup / name).read_text()) - _file_cache(cgroup))
+            if has(cgroup, name):
+                return max(0, int(read(cgroup, name)) - _file_cache(cgroup))
     return None
 
 
 def _file_cache(cgroup: Path) -> int:
     """Bytes of files in memory, but for those that exist only there (tmpfs)."""
     try:
-        fields = (cgroup / "memory.stat").read_text().split()
+        fields = read(cgroup, "memory.stat").split()
     except OSError:
         return 0
     figures = dict(zip(fields[::2], fields[1::2], strict=False))
@@ -249,6 +250,6 @@ def _kill_each(cgroup: Path) -> int:
 def _pids(cgroup: Path) -> list[int]:
     """The processes in a cgroup. After a reboot the cgroup is gone."""
     try:
-        return read_pids(cgroup / "cgroup.procs")
+        return read_pids(f"{cgroup}/cgroup.procs")
     except FileNotFoundError:
         return []

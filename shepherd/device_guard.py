@@ -18,7 +18,7 @@ from gridengine.files import device_filter
 from gridengine.files.device_files import DeviceNumber
 from gridengine.protocols.task_file import DEVICE_GUARD
 from shepherd import task_files
-from shepherd.cgroup_limits import put
+from shepherd.cgroup_files import has, put
 from shepherd.own_cgroups import own_cgroups
 
 _ALL = "a *:* rwm"
@@ -66,7 +66,7 @@ def _deny(cgroup: Path, closed: Iterable[DeviceNumber]) -> None:
     """By the controller of v1. In a container the cgroups above may permit listed devices only. An entry for a whole class there
     (`c 195:* rwm`) outlives the denial of a device of the class: an error."""
     for kind, major, minor in closed:
-        put(cgroup / "devices.deny", f"{kind} {major}:{minor} rwm")
+        put(cgroup, "devices.deny", f"{kind} {major}:{minor} rwm")
     permitted = (cgroup / "devices.list").read_text().splitlines()
     if permitted == [_ALL]:
         return
@@ -85,4 +85,4 @@ def _permits(entry: str, device: DeviceNumber) -> bool:
 
 
 def _enter(cgroup: Path) -> None:
-    put(cgroup / ("tasks" if (cgroup / "tasks").exists() else "cgroup.procs"), "0")
+    put(cgroup, "tasks" if has(cgroup, "tasks") else "cgroup.procs", "0")

@@ -6,46 +6,61 @@ Called by `containment`. Source: cgroups(7) /proc/PID/cgroup, proc(5) /proc/PID/
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from shepherd.task_files import content
 
+_MAX_KNOWN = 64
+"""Directories whose mount is cached. All tasks of a host share one, and the tasks of a parallel job a further one."""
+
 
 class _Mount(NamedTuple):
-    """A mounted hierarchy. `root`: which part of it is mounted; `options`: its controllers among others, none for v2."""
+    """A mounted hierarchy. `point`: a directory; `root`: which part of it is mounted; `options`: its controllers among others,
+    none for v2."""
 
-    point: Path
+    point: str
     root: str
     options: frozenset[str]
 
 
-def own_cgroups(beside: Iterable[Path]) -> list[Path]:
+def own_cgroups(beside: Iterable[str | Path]) -> list[Path]:
     """The cgroups of this process in the hierarchies of these cgroups. Raises OSError where it is not in what is mounted."""
-    lines = [line.split(":", 2) for line in content(Path("/proc/self/cgroup")).decode().splitlines()]
-    return [_own(cgroup, [(names, path) for _, names, path in lines]) for cgroup in beside]
+    own = {}
+    for line in os.fsdecode(content(Path("/proc/self/cgroup"))).splitlines():
+        _, names, path = line.split(":", 2)
+        own[frozenset(filter(None, names.split(",")))] = path
+    return [_own(str(cgroup), own) for cgroup in beside]
 
 
-def _own(beside: Path, lines: Iterable[tuple[str, str]]) -> Path:
-    if mounts := [each for each in _mounts() if beside.is_relative_to(each.point)]:
-        mount = max(mounts, key=lambda each: len(each.point.parts))
-        for names, path in lines:
-            controllers = frozenset(filter(None, names.split(",")))
+def _own(beside: str, own: dict[frozenset[str], str]) -> Path:
+    if mount := mount_of(beside):
+        for controllers, path in own.items():
             is_this = controllers <= mount.options and bool(controllers) == bool(mount.options)
-            if is_this and Path(path).is_relative_to(mount.root):
-                return mount.point / Path(path).relative_to(mount.root)
+            if is_this and _is_below(path, mount.root):
+                return Path(mount.point + (path if mount.root == "/" else path[len(mount.root) :]))
     raise FileNotFoundError(errno.ENOENT, f"this process has no cgroup beside {beside}")
 
 
+@lru_cache(_MAX_KNOWN)
+def mount_of(directory: str) -> _Mount | None:
+    return max((each for each in mounts() if _is_below(directory, each.point)), key=lambda each: len(each.point), default=None)
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return directory == "/" or path == directory or path.startswith(f"{directory}/")
+
+
 @cache
-def _mounts() -> list[_Mount]:
+def mounts() -> list[_Mount]:
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         place, _, system = line.partition(" - ")
         kind, _, options = system.split(" ")[:3]
         if kind in ("cgroup", "cgroup2"):
             root, point = place.split(" ")[3:5]
-            found.append(_Mount(Path(point), root, frozenset(options.split(",") if kind == "cgroup" else ())))
+            found.append(_Mount(point, root, frozenset(options.split(",") if kind == "cgroup" else ())))
     return found

@@ -248,7 +248,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def content(path: Path) -> bytes:
+def content(path: str | Path) -> bytes:
     """Content of a small file, with the fewest system calls: each task pays for them. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

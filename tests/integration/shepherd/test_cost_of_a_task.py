@@ -26,7 +26,7 @@ from tests.integration.shepherd.cell import Cell, Task, wait_for
 WARM_UP, TASKS, TURNS = 3, 20, 3
 GROUP_ID, CGROUPS = {"gid_range": "40000-40100"}, {"use_cgroups": True}
 #: system calls a task, those of the job itself left out; with a cgroup in each of four hierarchies of v1
-MOST_OF_LAUNCHER, MOST_OF_SHEPHERD, MOST_WITH_CGROUPS = 18, 195, 290
+MOST_OF_LAUNCHER, MOST_OF_SHEPHERD, MOST_WITH_CGROUPS = 18, 195, 265
 MOST_BYTES = 1300
 #: directories and files that are made for it: its scratch directory
 MOST_MADE = 1

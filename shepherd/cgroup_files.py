@@ -1,0 +1,31 @@
+"""Reading and writing the kernel's files of a cgroup.
+
+Each task in a cgroup of v1 needs some thirty of these files. A path is a text here: to make a `Path` takes longer than the
+kernel takes for the file. Called by `containment`, `cgroup_limits` and `device_guard`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shepherd.task_files import content
+
+
+def has(cgroup: Path, name: str) -> bool:
+    """Whether a cgroup has a file."""
+    return os.path.exists(f"{cgroup}/{name}")
+
+
+def read(cgroup: Path, name: str) -> str:
+    """The text of a file of a cgroup. Raises OSError."""
+    return content(f"{cgroup}/{name}").decode()
+
+
+def put(cgroup: Path, name: str, text: str) -> None:
+    """Write a text into a file of a cgroup, in one piece. Raises OSError."""
+    descriptor = os.open(f"{cgroup}/{name}", os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
