@@ -43,16 +43,13 @@ class Containment:
 
     def enter(self) -> None:
         """Put this process, which has one thread, and all that it will fork into the cgroup."""
-        # v1 moves a thread that asks for itself without the lock for which all forks and exits of the host wait
-        file = "tasks" if self.cgroups and has(self.cgroups[0], "tasks") else "cgroup.procs"
-        for cgroup in self.cgroups:
-            put(cgroup, file, "0")
+        _enter(self.cgroups)
 
     @contextmanager
     def visited(self) -> Iterator[None]:
         """Be in the cgroup for the block: what is spawned begins there. A process that cannot leave it ends. Raises OSError."""
-        homes = Containment(own_cgroups(map(os.path.dirname, self.cgroups)) if self.cgroups else [], None)
-        if not all(os.access(f"{home}/cgroup.procs", os.W_OK, effective_ids=True) for home in homes.cgroups):
+        homes = own_cgroups(map(os.path.dirname, self.cgroups)) if self.cgroups else []
+        if not all(os.access(f"{home}/cgroup.procs", os.W_OK, effective_ids=True) for home in homes):
             raise PermissionError(errno.EPERM, "this process could not go back to its own cgroup")
         processors = os.sched_getaffinity(0)
         try:
@@ -60,7 +57,7 @@ class Containment:
             yield
         finally:
             with end_on_failure():
-                homes.enter()
+                _enter(homes)
                 if self.cgroups and os.sched_getaffinity(0) != processors:  # a cpuset gives its own
                     os.sched_setaffinity(0, processors)
 
@@ -174,6 +171,14 @@ def read_recorded(directory: Path) -> Containment:
     except (OSError, ValueError):
         return Containment(cgroups, None, outer)
     return Containment(cgroups, gid, outer)
+
+
+def _enter(cgroups: Sequence[str | Path]) -> None:
+    """Put this process, which has one thread, into cgroups of one version."""
+    # v1 moves a thread that asks for itself without the lock for which all forks and exits of the host wait
+    file = "tasks" if cgroups and has(cgroups[0], "tasks") else "cgroup.procs"
+    for cgroup in cgroups:
+        put(cgroup, file, "0")
 
 
 def _job_name(directory: Path) -> str:

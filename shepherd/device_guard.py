@@ -27,7 +27,7 @@ _ALL = "a *:* rwm"
 class DeviceGuard:
     """This process is in `cgroup`, and was in `home`."""
 
-    def __init__(self, cgroup: Path, home: Path) -> None:
+    def __init__(self, cgroup: Path, home: str) -> None:
         self._cgroup, self._home = cgroup, home
 
     def release(self) -> None:
@@ -84,5 +84,5 @@ def _permits(entry: str, device: DeviceNumber) -> bool:
     return same and bool({"r", "w"}.intersection(access))
 
 
-def _enter(cgroup: Path) -> None:
+def _enter(cgroup: str | Path) -> None:
     put(cgroup, "tasks" if has(cgroup, "tasks") else "cgroup.procs", "0")

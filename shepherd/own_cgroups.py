@@ -27,7 +27,7 @@ class _Mount(NamedTuple):
     options: frozenset[str]
 
 
-def own_cgroups(beside: Iterable[str | Path]) -> list[Path]:
+def own_cgroups(beside: Iterable[str | Path]) -> list[str]:
     """The cgroups of this process in the hierarchies of these cgroups. Raises OSError where it is not in what is mounted."""
     own = {}
     for line in os.fsdecode(content(Path("/proc/self/cgroup"))).splitlines():
@@ -36,12 +36,13 @@ def own_cgroups(beside: Iterable[str | Path]) -> list[Path]:
     return [_own(str(cgroup), own) for cgroup in beside]
 
 
-def _own(beside: str, own: dict[frozenset[str], str]) -> Path:
+def _own(beside: str, own: dict[frozenset[str], str]) -> str:
     if mount := mount_of(beside):
         for controllers, path in own.items():
             is_this = controllers <= mount.options and bool(controllers) == bool(mount.options)
             if is_this and _is_below(path, mount.root):
-                return Path(mount.point + (path if mount.root == "/" else path[len(mount.root) :]))
+                below = path if mount.root == "/" else path[len(mount.root) :]
+                return mount.point + below.rstrip("/")
     raise FileNotFoundError(errno.ENOENT, f"this process has no cgroup beside {beside}")
 
 

@@ -56,12 +56,12 @@ def proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[
     ],
 )
 def test_the_cgroup_in_the_same_hierarchy(beside: str, own: str) -> None:
-    assert own_cgroups([beside]) == own_cgroups([Path(beside)]) == [Path(own)]
+    assert own_cgroups([beside]) == own_cgroups([Path(beside)]) == [own]
 
 
 def test_the_order_is_that_of_the_question() -> None:
     found = own_cgroups(["/sys/fs/cgroup/memory/x", "/sys/fs/cgroup/pids/x"])
-    assert found == [Path("/sys/fs/cgroup/memory/a:b"), Path("/sys/fs/cgroup/pids/sge/jobs")]
+    assert found == ["/sys/fs/cgroup/memory/a:b", "/sys/fs/cgroup/pids/sge/jobs"]
 
 
 @pytest.mark.parametrize("beside", ["/tmp/x", "/sys/fs/cgroup", "/sys/fs/cgroup/pids2/x"])
@@ -78,6 +78,6 @@ def test_a_process_outside_of_what_is_mounted_is_an_error(proc: Callable[[str, s
 
 
 def test_a_process_that_has_moved_is_found_where_it_is(proc: Callable[[str, str], None], tmp_path: Path) -> None:
-    assert own_cgroups(["/sys/fs/cgroup/pids/x"]) == [Path("/sys/fs/cgroup/pids/sge/jobs")]
+    assert own_cgroups(["/sys/fs/cgroup/pids/x"]) == ["/sys/fs/cgroup/pids/sge/jobs"]
     (tmp_path / "cgroup").write_text(OWN.replace("/sge/jobs", "/sge/jobs/1.1"))
-    assert own_cgroups(["/sys/fs/cgroup/pids/x"]) == [Path("/sys/fs/cgroup/pids/sge/jobs/1.1")]
+    assert own_cgroups(["/sys/fs/cgroup/pids/x"]) == ["/sys/fs/cgroup/pids/sge/jobs/1.1"]
