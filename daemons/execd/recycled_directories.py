@@ -44,11 +44,11 @@ def recycle(recycled: Path, directory: Path) -> None:
         if not names <= _ORDINARY or len(os.listdir(recycled)) >= MAX_DIRECTORIES:
             raise OSError
         for name in names & _BY_RENAME:
-            os.rename(directory / name, directory / f"{name}{DRAFT}")
+            os.rename(f"{directory}/{name}", f"{directory}/{name}{DRAFT}")
         if _EXIT in names:
-            os.chmod(directory / f"{_EXIT}{DRAFT}", 0o600)  # a shepherd of an earlier release has left it open to all
+            os.chmod(f"{directory}/{_EXIT}{DRAFT}", 0o600)  # a shepherd of an earlier release has left it open to all
         for name in names & _LINKS:
-            os.unlink(directory / name)
+            os.unlink(f"{directory}/{name}")
         os.rename(directory, recycled / directory.name)
     except OSError:
         shutil.rmtree(directory, ignore_errors=True)

@@ -5,9 +5,11 @@ Called by the execd, which tells the qmaster, and by the launcher, for tasks who
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 
+@cache  # no process outlives it, and each task records it
 def incarnation() -> str:
     """The identity of the boot, different for each boot of the host (EX-10). In a container the start of its first process."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
