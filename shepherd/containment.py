@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shepherd import cgroup_limits, group_ids, task_files
-from shepherd.cgroup_files import has, put, read
+from shepherd.cgroup_files import enter, has, put, read
 from shepherd.cgroup_limits import MEMORY, CgroupSetting
 from shepherd.own_cgroups import own_cgroups
 from shepherd.process_tree import end_on_failure, read_pids, stat_fields
@@ -43,7 +43,7 @@ class Containment:
 
     def enter(self) -> None:
         """Put this process, which has one thread, and all that it will fork into the cgroup."""
-        _enter(self.cgroups)
+        enter(self.cgroups)
 
     @contextmanager
     def visited(self) -> Iterator[None]:
@@ -57,7 +57,7 @@ class Containment:
             yield
         finally:
             with end_on_failure():
-                _enter(homes)
+                enter(homes)
                 if self.cgroups and os.sched_getaffinity(0) != processors:  # a cpuset gives its own
                     os.sched_setaffinity(0, processors)
 
@@ -171,14 +171,6 @@ def read_recorded(directory: Path) -> Containment:
     except (OSError, ValueError):
         return Containment(cgroups, None, outer)
     return Containment(cgroups, gid, outer)
-
-
-def _enter(cgroups: Sequence[str | Path]) -> None:
-    """Put this process, which has one thread, into cgroups of one version."""
-    # v1 moves a thread that asks for itself without the lock for which all forks and exits of the host wait
-    file = "tasks" if cgroups and has(cgroups[0], "tasks") else "cgroup.procs"
-    for cgroup in cgroups:
-        put(cgroup, file, "0")
 
 
 def _job_name(directory: Path) -> str:

@@ -18,7 +18,7 @@ from gridengine.files import device_filter
 from gridengine.files.device_files import DeviceNumber
 from gridengine.protocols.task_file import DEVICE_GUARD
 from shepherd import task_files
-from shepherd.cgroup_files import has, put
+from shepherd.cgroup_files import enter, has, put, read
 from shepherd.own_cgroups import own_cgroups
 
 _ALL = "a *:* rwm"
@@ -32,7 +32,7 @@ class DeviceGuard:
 
     def release(self) -> None:
         """Go back, and remove the cgroup, in which no other process is left. Raises OSError."""
-        _enter(self._home)
+        enter([self._home])
         os.rmdir(self._cgroup)
 
 
@@ -50,11 +50,11 @@ def close(directory: Path, parent: Path, closed: Collection[DeviceNumber], job: 
         cgroup.rmdir()  # of an earlier attempt
     cgroup.mkdir(exist_ok=True)
     try:
-        if (cgroup / "devices.deny").exists():
+        if has(cgroup, "devices.deny"):
             _deny(cgroup, closed)
         else:
             device_filter.attach((cgroup, *job), closed)
-        _enter(cgroup)
+        enter([cgroup])
     except OSError:
         with suppress(OSError):
             cgroup.rmdir()
@@ -67,7 +67,7 @@ def _deny(cgroup: Path, closed: Iterable[DeviceNumber]) -> None:
     (`c 195:* rwm`) outlives the denial of a device of the class: an error."""
     for kind, major, minor in closed:
         put(cgroup, "devices.deny", f"{kind} {major}:{minor} rwm")
-    permitted = (cgroup / "devices.list").read_text().splitlines()
+    permitted = read(cgroup, "devices.list").splitlines()
     if permitted == [_ALL]:
         return
     for device in closed:
@@ -82,7 +82,3 @@ def _permits(entry: str, device: DeviceNumber) -> bool:
     major, minor = number.split(":")
     same = kind in ("a", device.kind) and major in ("*", str(device.major)) and minor in ("*", str(device.minor))
     return same and bool({"r", "w"}.intersection(access))
-
-
-def _enter(cgroup: str | Path) -> None:
-    put(cgroup, "tasks" if has(cgroup, "tasks") else "cgroup.procs", "0")

@@ -1,6 +1,6 @@
 """Where this process is in the kernel's cgroup hierarchies of both versions.
 
-Called by `containment`. Source: cgroups(7) /proc/PID/cgroup, proc(5) /proc/PID/mountinfo.
+Called by `containment` and `device_guard`. Source: cgroups(7) /proc/PID/cgroup, proc(5) /proc/PID/mountinfo.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def _own(beside: str, own: dict[frozenset[str], str]) -> str:
 
 @lru_cache(_MAX_KNOWN)
 def mount_of(directory: str) -> _Mount | None:
+    """The mounted hierarchy in which a directory is."""
     return max((each for each in mounts() if _is_below(directory, each.point)), key=lambda each: len(each.point), default=None)
 
 
@@ -57,6 +58,7 @@ def _is_below(path: str, directory: str) -> bool:
 
 @cache
 def mounts() -> list[_Mount]:
+    """All mounted hierarchies of cgroups, as at the first call of this process."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         place, _, system = line.partition(" - ")

@@ -7,10 +7,13 @@ read once. Answers are as new as from the C library, and cost no thread: a local
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
+_STABLE_S = 1.0
+"""A file that was changed more recently is read again: a further change may get the same time."""
 _Content = TypeVar("_Content")
 
 
@@ -42,12 +45,14 @@ class _Parsed(Generic[_Content]):
 
     def content(self) -> _Content:
         """Raises OSError."""
-        state = _state(os.stat(self._path))
-        if self._known is None or self._known[0] != state:
-            with open(self._path, encoding="utf-8", errors="surrogateescape") as file:
-                state = _state(os.fstat(file.fileno()))
-                self._known = state, self._parse(file.read())
-        return self._known[1]
+        if self._known is not None and self._known[0] == _state(os.stat(self._path)):
+            return self._known[1]
+        with open(self._path, encoding="utf-8", errors="surrogateescape") as file:
+            status = os.fstat(file.fileno())
+            content = self._parse(file.read())
+        is_stable = time.time() - status.st_mtime > _STABLE_S
+        self._known = (_state(status), content) if is_stable else None
+        return content
 
 
 def _state(status: os.stat_result) -> tuple[int, ...]:

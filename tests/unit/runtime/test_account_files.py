@@ -7,6 +7,7 @@ import grp
 import os
 import pwd
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +58,25 @@ def test_the_files_do_not_count_where_another_source_may_decide(etc: Path, sourc
 
 
 def test_changes_count_at_once(etc: Path) -> None:
+    """Of files whose content is kept: they are not new."""
+
+    def change(name: str, text: str) -> None:
+        (etc / name).write_text(text)
+        os.utime(etc / name, (0, 0))
+
+    change("nsswitch.conf", (etc / "nsswitch.conf").read_text())
+    change("passwd", PASSWD)
+    change("group", GROUP)
     files = AccountFiles(etc)
     assert files.names(1001, 100) == ("ann", "users")
-    new = etc / "passwd.new"
-    new.write_text(PASSWD.replace("ann", "joe"))  # of the same size
-    new.rename(etc / "passwd")
+    change("passwd.new", PASSWD.replace("ann", "joe"))  # of the same size and time
+    (etc / "passwd.new").rename(etc / "passwd")
     assert files.names(1001, 100) == ("joe", "users")
-    with (etc / "group").open("a") as group:
-        group.write("staff:x:50:\n")
+    change("group", f"{GROUP}staff:x:50:\n")
     assert files.names(1001, 50) == ("joe", "staff")
-    (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")
+    change("passwd", "root:x:0:0:root:/root:/bin/bash\n")
     assert files.names(1001, 50) is None, "a deleted user is unknown at once"
-    (etc / "nsswitch.conf").write_text("passwd: ldap files\ngroup: ldap files\n")
+    change("nsswitch.conf", "passwd: ldap files\ngroup: ldap files\n")
     assert files.names(0, 0) is None
 
 
@@ -84,7 +92,14 @@ def test_lines_that_the_c_library_skips_are_no_users(etc: Path) -> None:
     assert AccountFiles(etc).names(7, 0) == (os.fsdecode(b"m\xe4x"), "root")
 
 
-def test_an_unchanged_file_is_read_once(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("age_s", "times"), [(3600, 1), (0, 3), (-3600, 3)])
+def test_a_file_is_read_once_when_no_change_can_have_its_time(
+    etc: Path, monkeypatch: pytest.MonkeyPatch, age_s: int, times: int
+) -> None:
+    """A clock of files has ticks of some milliseconds: two changes in one tick look like one."""
+    changed = time.time() - age_s
+    for file in etc.iterdir():
+        os.utime(file, (changed, changed))
     opened = []
 
     def counting(path: Path, **more: Any) -> Any:
@@ -95,7 +110,7 @@ def test_an_unchanged_file_is_read_once(etc: Path, monkeypatch: pytest.MonkeyPat
     files = AccountFiles(etc)
     for _ in range(3):
         assert files.names(0, 0) == ("root", "root")
-    assert opened == ["nsswitch.conf", "passwd", "group"]
+    assert sorted(opened) == sorted(["nsswitch.conf", "passwd", "group"] * times)
 
 
 def test_the_answers_are_those_of_the_c_library_on_this_host() -> None:

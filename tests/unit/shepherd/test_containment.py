@@ -16,7 +16,7 @@ from shepherd.containment import Containment, establish, read_recorded
 from shepherd.group_ids import NoGroupLeftError, drop_claims
 from tests.unit.shepherd.descriptors import open_descriptors
 
-MOST_CALLS = 320
+MOST_CALLS = 300
 """A little more than were counted."""
 
 
