@@ -46,6 +46,8 @@ class World(Struct):
     zone: tzinfo = UTC
     #: a monotonic clock that cannot be set: seconds since an arbitrary moment
     steady: float = 0.0
+    #: when this qmaster started, epoch s: a host without a report since then may only be late
+    started: float = 0.0
     #: script and environment of a job
     payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
     #: whether an ended job succeeded, None if unknown

@@ -15,7 +15,6 @@ import msgspec
 from daemons.qmaster.admit import admit
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decide.hosts.reports import host_reports
-from daemons.qmaster.decide.jobs.dependencies import end_of_doomed
 from daemons.qmaster.decide.jobs.share_usage import usage_charges
 from daemons.qmaster.decide.jobs.submission import MAX_JOB_ID
 from daemons.qmaster.decision import Decision, Payload, World
@@ -32,10 +31,8 @@ from daemons.qmaster.notifications.share_log import ShareLog
 from daemons.qmaster.replication_queue import ReplicationQueue
 from daemons.qmaster.rules.following import FOLLOWERS
 from daemons.qmaster.rules.initial_states import execd_started
-from daemons.qmaster.rules.overdue import end_overdue
-from daemons.qmaster.rules.rerun import tasks_of_lost_hosts
 from daemons.qmaster.rules.reservation_states import may_affect_reservations, next_healing, reservation_changes
-from daemons.qmaster.rules.timers import clock_step, due
+from daemons.qmaster.rules.timers import TIMERS, clock_step
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.transaction import Transaction
@@ -77,7 +74,7 @@ class Master:
         self.reporting = FollowedFile(accounting.with_name("reporting"), spool, ReportingRows(spool))
         self.accounting.follow()
         self.reporting.follow()
-        self.world = world
+        self._facts = world
         self.subscribers: list[Callable[[Transaction], None]] = []
         self.post: Callable[[list[Mail]], None] = lambda messages: None
         self._mail: dict[int, list[Mail]] = {}
@@ -86,7 +83,7 @@ class Master:
         self._queued: list[Transaction] = []
         self._replication_queue: ReplicationQueue | None = None
         self._last_look = world()
-        self._started = self._last_look.now
+        self._started = self._last_look.now  # moves with the clock
         self.incarnation = spool.begin(int(self._started * 1000))
 
     # --- requests ----------------------------------------------------------------------------------------
@@ -158,11 +155,8 @@ class Master:
     def tick(self) -> None:
         """Do everything that is due by the clock."""
         world = self._look_at_clock()
-        self._record_at(world, Decision(events=due(self.state, world.now, world.zone)))
-        if self.state.doomed:
-            self._record_at(world, end_of_doomed(self.state, world.now))
-        self._record_at(world, tasks_of_lost_hosts(self.state, world.now, self._started))
-        self._record_at(world, end_overdue(self.state, world.now))
+        for rule in TIMERS:
+            self._record_at(world, rule(self.state, world))
         if self.state.reservations:
             self._tend_reservations(world)
         self._record_at(world, Decision(records=self._share_log.due(self.state, world)))
@@ -199,6 +193,12 @@ class Master:
         self._record_at(world, Decision(events=[HostLost(host, world.now, orderly)]))
 
     # --- facts outside the state --------------------------------------------------------------------------
+
+    def world(self) -> World:
+        """The facts of this moment, without facts about single jobs."""
+        world = self._facts()
+        world.started = self._started
+        return world
 
     def payload(self, job_id: int) -> Payload:
         """Script and environment of a job, also before they are on disk."""

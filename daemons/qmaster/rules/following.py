@@ -33,7 +33,7 @@ def _members_and_calendars(state: State, affected: Affected, world: World) -> It
 
 def _ended_masters(state: State, affected: Affected, world: World) -> Iterator[Decision]:
     """The ends of parallel tasks that waited for the ends of their slave tasks."""
-    for job, task in ended_masters(state, affected):
+    for job, task in ended_masters(state, affected, world):
         yield conclude_master(state, job, task, world.now)
 
 

@@ -6,8 +6,9 @@ are still there are killed when the host is back, as after any forced deletion. 
 
 from __future__ import annotations
 
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.rules.ends import ended_without_host
+from daemons.qmaster.rules.lost_hosts import is_lost
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.usage.failed import ENFORCED
@@ -16,13 +17,13 @@ from gridengine.values.units import INFINITY, format_duration, parse_time
 _RUN_TIMES = ("h_rt", "s_rt")
 
 
-def end_overdue(state: State, now: float) -> Decision:
-    """Ends of the tasks on a host in state `u` whose h_rt or s_rt, plus DURATION_OFFSET, has passed."""
+def end_overdue(state: State, world: World) -> Decision:
+    """Ends of the tasks on a lost host whose h_rt or s_rt, plus DURATION_OFFSET, has passed."""
     decision = Decision()
     if not state.configuration().qmaster_params.enable_enforce_master_limit:
         return decision
-    offset = state.scheduler.duration_offset_s
-    for host in (host.name for host in state.hosts.values() if not host.up):
+    now, offset = world.now, state.scheduler.duration_offset_s
+    for host in (host.name for host in state.hosts.values() if is_lost(host, now, world.started)):
         for job_id, task_id in sorted(state.tasks_on.get(host, ())):
             job = state.jobs[job_id]
             task = job.tasks[task_id]

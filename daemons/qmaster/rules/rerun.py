@@ -7,7 +7,7 @@ checkpoint(5) when; statements EX-11, CK-6, QC-17, QM-8, IA-8.
 
 from __future__ import annotations
 
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.rules.ends import ended_without_host, requeued_without_host
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
@@ -42,19 +42,19 @@ def may_rerun(state: State, job: Job, task: Task, checkpoint: int = 0) -> bool:
     return bool(task.checkpoint or checkpoint or (config and config.rerun))
 
 
-def tasks_of_lost_hosts(state: State, now: float, started: float) -> Decision:
+def tasks_of_lost_hosts(state: State, world: World) -> Decision:
     """Tasks of hosts that have been unknown for reschedule_unknown are pending again, if they may run again (EX-11).
 
-    `started`: the start of the qmaster; a host cannot have been unknown to it for longer. Other tasks stay, or are ended as
-    failed with ENABLE_RESCHEDULE_KILL. A host that returns gets the instruction to kill the processes that still run.
+    A host cannot have been unknown to a qmaster for longer than this one runs. Other tasks stay, or are ended as failed with
+    ENABLE_RESCHEDULE_KILL. A host that returns gets the instruction to kill the processes that still run.
     """
     decision = Decision()
     for host in state.hosts.values():
         if host.up or not state.tasks_on.get(host.name):
             continue
         limit = state.configuration(host.name).reschedule_unknown_s
-        if limit and now - max(host.lost_at, started) >= limit:
-            _give_up(state, host.name, now, decision)
+        if limit and world.now - max(host.lost_at, world.started) >= limit:
+            _give_up(state, host.name, world.now, decision)
     return decision
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import tzinfo
 
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.rules.lost_hosts import is_lost
 from daemons.qmaster.rules.reservation_ends import end_reservation
 from daemons.qmaster.rules.reservation_healing import heal_reservation
 from gridengine.state.events import AnyEvent
@@ -17,10 +18,6 @@ from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceEr
 from gridengine.state.machines.reservation import ReservationChanged, ReservationErrorsSet, ReservationRemoved, ReservationStarted
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
-
-RETURN_S = 20.0
-"""Grace period after its own start in which the qmaster waits for reports of hosts, before it considers a host lost."""
-
 
 HEALING_S = 10
 """Pause between the attempts to heal a reservation without free capacity."""
@@ -95,8 +92,8 @@ def errors_of(reservation: AdvanceReservation, faults: dict[str, list[str]]) -> 
 def instance_faults(state: State, instances: Iterable[str], now: float, since: float) -> dict[str, list[str]]:
     """The faults of reserved instances, a text for each of unknown, error, disabled, suspended (AR-57, AR-59).
 
-    A host that has not reported since the qmaster started is not considered lost before the end of the grace period. An
-    instance that is suspended by a job in another queue (`subordinate_list`) has no fault: its jobs wait their turn. Source: O.
+    An instance that is suspended by a job in another queue (`subordinate_list`) has no fault: its jobs wait their turn.
+    Source: O.
     """
     faults: dict[str, list[str]] = {}
     for name in instances:
@@ -104,11 +101,8 @@ def instance_faults(state: State, instances: Iterable[str], now: float, since: f
         if instance is None:
             continue
         host = state.hosts.get(instance.host)
-        lost = (host is None or not host.up) and (
-            now >= since + RETURN_S or (host is not None and host.last_heard >= since)
-        )
         states = {
-            "unknown": lost,
+            "unknown": is_lost(host, now, since),
             "error": bool(instance.errors),
             "disabled": instance.disabled or instance.calendar_disabled or (host is not None and host.drained is not None),
             "suspended": instance.suspended or instance.calendar_suspended,

@@ -7,13 +7,16 @@ sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.notifications.accounting import reason_of, record, sums_up
 from daemons.qmaster.rules.ends import ended_without_host, requeued_without_host
 from daemons.qmaster.rules.failures import Fault, Then, judge
 from daemons.qmaster.rules.host_faults import fault_events
+from daemons.qmaster.rules.lost_hosts import is_lost
 from daemons.qmaster.rules.rerun import may_rerun
 from gridengine.protocols.delivery import Ended
 from gridengine.state.affected import Affected
@@ -73,17 +76,34 @@ def conclude_task(state: State, host: str, report: Ended, now: float) -> Decisio
     return Decision(events=events, accounting=[(job.id, task.id, record(state, job, task, report, failed))], why=why)
 
 
-def awaited_slaves(state: State, task: Task) -> list[SlaveTask]:
+def awaited_slaves(state: State, task: Task, world: World) -> list[SlaveTask]:
     """The live slave tasks that the end of a master task waits for, on hosts that can report their end (TI-5)."""
-    return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
+    awaited = [slave for slave in task.slaves.values() if not slave.over]
+    return [slave for slave in awaited if not is_lost(state.hosts[slave.host], world.now, world.started)]
 
 
-def ended_masters(state: State, affected: Affected) -> list[tuple[Job, Task]]:
+def ended_masters(state: State, affected: Affected, world: World) -> list[tuple[Job, Task]]:
     """Tasks after the end of their master task, if the last awaited slave task ended in this transaction."""
+    return _without_slaves(state, affected.parallel_ends, affected.lost, world)
+
+
+def masters_without_slaves(state: State, world: World) -> Decision:
+    """Ends of tasks after the end of their master task whose slave tasks are on hosts that did not return to a new qmaster."""
+    decision = Decision()
+    absent = [host.name for host in state.hosts.values() if not host.up]
+    for job, task in _without_slaves(state, (), absent, world):
+        decision += conclude_master(state, job, task, world.now)
+    return decision
+
+
+def _without_slaves(
+    state: State, keys: Iterable[tuple[int, int]], hosts: Iterable[str], world: World
+) -> list[tuple[Job, Task]]:
+    """The tasks of these keys or on these hosts whose master task has ended, and which wait for no slave task."""
     ended: list[tuple[Job, Task]] = []
-    for job_id, task_id in affected.parallel_ends.union(*(state.tasks_on.get(host, ()) for host in affected.lost)):
+    for job_id, task_id in {*keys}.union(*(state.tasks_on.get(host, ()) for host in hosts)):
         task = state.task(job_id, task_id)
-        if task is not None and task.master_end is not None and not awaited_slaves(state, task):
+        if task is not None and task.master_end is not None and not awaited_slaves(state, task, world):
             ended.append((state.jobs[job_id], task))
     return ended
 

@@ -1,16 +1,20 @@
-"""due(state, now, zone): events caused by time alone.
+"""TIMERS: the rules that depend on the clock, in their order.
 
-Owns the list of rules that depend on the clock, the detection of a clock that was set, and users with a limited lifetime. Hosts
-without reports belong to `lost_hosts`, calendars to `calendars`, nice values to `gridengine.state.niceness`. Pure.
+Owns their list, the detection of a clock that was set, and users with a limited lifetime. Hosts without reports belong to
+`lost_hosts`, calendars to `calendars`, nice values to `gridengine.state.niceness`. Called by `master` at each tick. Pure.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, tzinfo
+from collections.abc import Callable
 
-from daemons.qmaster.decision import World
+from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.rules.calendars import calendar_changes
+from daemons.qmaster.rules.doomed_jobs import end_of_doomed
 from daemons.qmaster.rules.lost_hosts import lost_hosts
+from daemons.qmaster.rules.overdue import end_overdue
+from daemons.qmaster.rules.rerun import tasks_of_lost_hosts
+from daemons.qmaster.rules.task_ends import masters_without_slaves
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.niceness import niceness_changes
@@ -26,14 +30,15 @@ def clock_step(before: World, now: World) -> float:
     return step if abs(step) >= SMALLEST_STEP_S else 0.0
 
 
-def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
-    """Events that are due at `now`; `zone`: the time zone of calendars."""
-    return [
-        *lost_hosts(state, now),
-        *calendar_changes(state, now, zone),
-        *_expired_users(state, now),
-        *niceness_changes(state, now),
+def _due(state: State, world: World) -> Decision:
+    """Events by time alone."""
+    events: list[AnyEvent] = [
+        *lost_hosts(state, world.now),
+        *calendar_changes(state, world.now, world.zone),
+        *_expired_users(state, world.now),
+        *niceness_changes(state, world.now),
     ]
+    return Decision(events=events)
 
 
 def _expired_users(state: State, now: float) -> list[AnyEvent]:
@@ -51,3 +56,13 @@ def _expired_users(state: State, now: float) -> list[AnyEvent]:
         else:
             events.append(ObjectRemoved("user", user))
     return events
+
+
+TIMERS: tuple[Callable[[State, World], Decision], ...] = (
+    _due,
+    end_of_doomed,
+    tasks_of_lost_hosts,
+    end_overdue,
+    masters_without_slaves,
+)
+"""Each decision is applied, with all its consequences, before the next decision is computed."""

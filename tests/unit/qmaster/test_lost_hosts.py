@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from daemons.qmaster.rules.lost_hosts import RETURN_S
 from gridengine.protocols.delivery import Inventory, Load
 from tests.harness import LOAD, Cell
 
@@ -42,6 +43,29 @@ def test_a_rerunnable_task_of_a_lost_host_runs_elsewhere(lossy: Cell) -> None:
     back = lossy.report(host, Inventory([(job, 1, 1)], "boot1"))
     assert back[0].forget == [(job, 1, 1)], "what the host still runs of it is killed"
     assert lossy.state.task(job, 1).status == "running"
+
+
+@pytest.mark.statement("SO-48", "QM-5", "RL-11")
+@pytest.mark.parametrize("what", ["qdel -f", "qdel", "qmod -f -rj", "h_rt"])
+def test_a_new_qmaster_gives_up_no_task_before_its_host_had_time_to_return(cell: Cell, what: str) -> None:
+    parameters = {"qdel": "ENABLE_FORCED_QDEL_IF_UNKNOWN", "h_rt": "ENABLE_ENFORCE_MASTER_LIMIT=true"}
+    cell.configure("configuration", "global", qmaster_params=parameters.get(what, "ENABLE_FORCED_QDEL"))
+    job, host = running(cell, rerun=True, hard=["h_rt=600"])
+    cell.now += 700 if what == "h_rt" else 1
+    cell.restart()
+
+    def given_up() -> bool:
+        if what == "qmod -f -rj":
+            cell.admin("change_states", action="reschedule", what="job", targets=[str(job)], force=True)
+        elif what != "h_rt":
+            cell.ask("delete_jobs", targets=[str(job)], force=what == "qdel -f")
+        task = cell.state.task(job, 1)
+        return task is None or task.status == "pending"
+
+    cell.pass_time(RETURN_S - 1)
+    assert not given_up()
+    cell.pass_time(1)
+    assert given_up()
 
 
 @pytest.mark.statement("EX-11", "QC-17", "CK-6")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.rules.reservation_states import RETURN_S, errors_of, instance_faults
+from daemons.qmaster.rules.lost_hosts import RETURN_S
+from daemons.qmaster.rules.reservation_states import errors_of, instance_faults
 from gridengine.state.jobs import Grant
 from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster

@@ -59,7 +59,7 @@ class _Batch:
     """The reports of one batch, taken in sequence, and the decisions on the earlier reports."""
 
     def __init__(self, state: State, host: str, world: World, has_ended_here: HasEndedHere) -> None:
-        self.state, self.host, self.now = state, host, world.now
+        self.state, self.host, self.world, self.now = state, host, world, world.now
         self._intermediate = IntermediateRecords(state, world)
         self.decided = Decision()
         self._events = self.decided.events
@@ -135,7 +135,7 @@ class _Batch:
         if task is None or task.master_end is not None:
             return Decision()
         decision = Decision(events=list(self._checkpoint(report.key, report.checkpoint)) if report.checkpoint else [])
-        if awaited_slaves(self.state, task):
+        if awaited_slaves(self.state, task, self.world):
             known = {name: getattr(report, name) for name in MasterEnd.__struct_fields__}
             decision.events.append(MasterEnded(*report.key.master, MasterEnd(**known)))
         else:

@@ -16,6 +16,7 @@ from daemons.qmaster.decide.hosts.orphans import select_hosts_with_orphans, sele
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.rules.ends import ended_without_host
+from daemons.qmaster.rules.lost_hosts import is_lost
 from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import InvalidValueError
 from gridengine.protocols.gdi.requests import Caller, DeleteJobs
@@ -40,7 +41,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     except InvalidValueError as fault:
         return decision.refuse(f"denied: {fault}")
     gone: dict[int, Ranges] = {}
-    forced = _forced(state, request, operator)
+    forced = _forced(state, request, operator, world)
     hosts_with_orphans = select_hosts_with_orphans(state) if request.force and operator else []
     for target, matching in selection:
         matching = [selected for selected in matching if _remaining(selected.job, gone)]
@@ -60,13 +61,13 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     return decision
 
 
-def _forced(state: State, request: DeleteJobs, operator: bool) -> Callable[[Task], bool]:
+def _forced(state: State, request: DeleteJobs, operator: bool, world: World) -> Callable[[Task], bool]:
     """Whether a task is removed without waiting for its host."""
     if request.force and operator:
         return lambda task: True
     if not request.force and not state.configuration().qmaster_params.enable_forced_qdel_if_unknown:
         return lambda task: False
-    return lambda task: task.host not in state.hosts or not state.hosts[task.host].up
+    return lambda task: is_lost(state.hosts.get(task.host), world.now, world.started)
 
 
 def _refuse_unmatched(decision: Decision, target: str, caller: Caller, request: DeleteJobs) -> None:

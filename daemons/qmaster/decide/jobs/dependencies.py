@@ -1,4 +1,4 @@
-"""Dependencies: the jobs selected by -hold_jid and its variants, and the end of jobs that can never run.
+"""Dependencies: the jobs selected by -hold_jid and its variants.
 
 Owns the reading of the lists when a job is submitted or changed, and their checks. `gridengine.state.apply` removes
 predecessors from a job at their end. Source: DP-1 … DP-5; docs/adr/0020-dependencies-on-success-and-failure.md.
@@ -10,14 +10,11 @@ from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 from daemons.qmaster.decide.errors import RefusedError
-from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.notifications.accounting import killed_end, record
+from daemons.qmaster.decision import World
 from daemons.qmaster.selection import predecessors
 from gridengine.protocols.gdi.requests import Submit
-from gridengine.state.jobs import Job, Task
-from gridengine.state.machines.job import PendingTasksDeleted
+from gridengine.state.jobs import Job
 from gridengine.state.state import State
-from gridengine.usage.failed import ENFORCED
 
 FIELDS = frozenset(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"))
 
@@ -108,16 +105,3 @@ def _check_circle(state: State, job: Job, others: list[int]) -> None:
         if number not in seen and number in state.jobs:
             seen.add(number)
             ahead += (*state.jobs[number].predecessors, *state.jobs[number].array_predecessors)
-
-
-def end_of_doomed(state: State, now: float) -> Decision:
-    """The deletion of all jobs that can never run, each with an accounting record."""
-    decision = Decision()
-    for job_id in sorted(state.doomed):
-        job = state.jobs[job_id]
-        if waiting := job.waiting:
-            decision.events.append(PendingTasksDeleted(job_id, waiting, "qmaster", now, job.doomed))
-            task = Task(waiting.first)
-            end = killed_end(job, task, now, ENFORCED, job.doomed)
-            decision.accounting.append((job_id, waiting.first, record(state, job, task, end, ENFORCED)))
-    return decision

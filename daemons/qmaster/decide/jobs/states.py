@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.qmaster.rules.ends import requeued_without_host
+from daemons.qmaster.rules.lost_hosts import is_lost
 from daemons.qmaster.rules.rerun import rerun_refusal
 from daemons.qmaster.rules.task_ends import goes_behind
 from daemons.qmaster.selection import Selected, may_control, on_unique_hosts, select_instances, select_jobs
@@ -58,11 +59,11 @@ def change_states(state: State, request: ChangeStates, caller: Caller, world: Wo
         for selected in jobs:
             _change_job(state, request, selected, caller, operator, decision, pushed)
     if request.force:
-        _requeue_unreachable(state, world.now, pushed, decision)
+        _requeue_unreachable(state, world, pushed, decision)
     return decision
 
 
-def _requeue_unreachable(state: State, now: float, pushed: Iterable[TaskId], decision: Decision) -> None:
+def _requeue_unreachable(state: State, world: World, pushed: Iterable[TaskId], decision: Decision) -> None:
     """-f: tasks to be rescheduled whose host cannot be reached are pending again at once (QM-5).
 
     A host that comes back gets the instruction to kill any remaining processes of these tasks.
@@ -71,9 +72,9 @@ def _requeue_unreachable(state: State, now: float, pushed: Iterable[TaskId], dec
     for job_id, task_id in dict.fromkeys(pushed):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        if not state.hosts[task.host].up:
+        if is_lost(state.hosts[task.host], world.now, world.started):
             behind = goes_behind(state, job)
-            decision += requeued_without_host(state, job, task, now, RESCHEDULED, "qmod -f -r", behind=behind)
+            decision += requeued_without_host(state, job, task, world.now, RESCHEDULED, "qmod -f -r", behind=behind)
 
 
 def _change_instance(
