@@ -24,6 +24,9 @@ from gridengine.state.state import State
 from tests.garbage import collect_garbage, collect_garbage_rarely
 from tests.harness import spools_closed
 
+# shared modules of these tests assert, too, and a failure has to show the values
+pytest.register_assert_rewrite("tests.integration")
+
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
 """Variables of the make that runs the tests: with them, a make that a test starts would act as a part of it."""

@@ -99,7 +99,9 @@ class Play:
         self._cell.on(self._from, "qrdel", "-u", "alice")
 
     def _rows(self, *options: str) -> list[list[str]]:
-        return [row.split() for row in self._cell.on(self._from, "qstat", "-u", "alice", *options).stdout.splitlines()[2:]]
+        done = self._cell.on(self._from, "qstat", "-u", "alice", *options)
+        assert done.returncode == 0, done.stderr
+        return [row.split() for row in done.stdout.splitlines()[2:]]
 
     def _begun(self) -> set[str]:
         return {path.name for path in self._notes.iterdir() if path.name != "slave.end"}
