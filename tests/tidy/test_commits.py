@@ -12,6 +12,8 @@ from tests.tidy.sources import ROOT
 #: the last commit before this was a rule
 BEFORE = "d90ffd09"
 LONGEST = 72
+#: commits that were published with a fault: the history that others have is not rewritten
+PUBLISHED = ("7cd1ebdea22bf96f482cad6e87842d29d092e693",)
 
 
 def fault_of(subject: str) -> str | None:
@@ -24,10 +26,12 @@ def fault_of(subject: str) -> str | None:
 
 
 def test_subjects_of_commits() -> None:
-    shown = subprocess.run(["git", "log", "--format=%s", f"{BEFORE}.."], cwd=ROOT, capture_output=True, text=True)
+    shown = subprocess.run(["git", "log", "--format=%H %s", f"{BEFORE}.."], cwd=ROOT, capture_output=True, text=True)
     if shown.returncode:
         needs.skip("the history of the project", "run the tests in a clone that is not shallow")
-    assert [fault for fault in map(fault_of, shown.stdout.splitlines()) if fault] == []
+    commits = dict(line.split(" ", 1) for line in shown.stdout.splitlines())
+    faults = {commit: fault_of(subject) for commit, subject in commits.items()}
+    assert [commit for commit, fault in faults.items() if fault] == [commit for commit in PUBLISHED if commit in commits], faults
 
 
 @pytest.mark.parametrize(
