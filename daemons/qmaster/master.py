@@ -83,8 +83,8 @@ class Master:
         self._queued: list[Transaction] = []
         self._replication_queue: ReplicationQueue | None = None
         self._last_look = world()
-        self._started = self._last_look.now  # moves with the clock
-        self.incarnation = spool.begin(int(self._started * 1000))
+        self._started = self._last_look.steady
+        self.incarnation = spool.begin(int(self._last_look.now * 1000))
 
     # --- requests ----------------------------------------------------------------------------------------
 
@@ -168,7 +168,6 @@ class Master:
         before, world = self._last_look, self.world()
         self._last_look = world
         if step := clock_step(before, world):
-            self._started += step
             self._record_at(world, Decision(events=[ClockStepped(step)]))
         return world
 
@@ -176,12 +175,12 @@ class Master:
         """Heal reservations in sequence, since each takes capacity; then apply starts, ends and errors."""
         tried: set[int] = set()
         while len(tried) < MOST_HEALINGS:
-            change = next_healing(self.state, world.now, self._started, world.zone, tried)
+            change = next_healing(self.state, world.now, world.started, world.zone, tried)
             if change is None:
                 break
             tried.add(change.ar_id)
             self._record_at(world, Decision(events=[change]))
-        self._record_at(world, reservation_changes(self.state, world.now, self._started))
+        self._record_at(world, reservation_changes(self.state, world.now, world.started))
 
     def execd_started(self, host: str, process: str) -> None:
         """Note the sge_execd process of a host; a new process applies the initial states of its queues."""
@@ -197,7 +196,7 @@ class Master:
     def world(self) -> World:
         """The facts of this moment, without facts about single jobs."""
         world = self._facts()
-        world.started = self._started
+        world.started = world.now - (world.steady - self._started)  # by a clock that may have been set since
         return world
 
     def payload(self, job_id: int) -> Payload:

@@ -43,7 +43,8 @@ def hold(rule: str, holds: object, what: object = "") -> None:
 
 class Rules:
     """`master`: the running master, or None. `begun`: the tries that began on hosts, and where. `checks`: how many there were.
-    `broken`: the breaches found while the program ran, which may have caught the exception.
+    `broken`: the breaches found while the program ran, which may have caught the exception. `lost_hosts`: hosts that were without
+    power or network at some time.
     """
 
     def __init__(self, promises: Promises, latest: Callable[[], float]) -> None:
@@ -51,6 +52,7 @@ class Rules:
         self._promises, self._latest = promises, latest
         self.master: Master | None = None
         self.begun: dict[TaskKey, str] = {}
+        self.lost_hosts: set[str] = set()
         self.checks = 0
         self.broken: list[Breach] = []
         self.clock_was_set = False
@@ -244,6 +246,7 @@ class Rules:
             hold("accounting", count == 1, f"task {job}.{task} has succeeded {count} times")
         for key, count in tries.items():  # one that is given back before it began has none
             hold("accounting", count <= self._attempts[key], f"task {key}: {count} records of {self._attempts[key]} tries")
+        self._slaves(records)
         lost = Counter(self._recorded) - Counter(records)
         hold("accounting", not lost, f"announced, and not there: {lost}")
         surplus = Counter(records) - Counter(self._recorded)
@@ -252,3 +255,16 @@ class Rules:
             if not (request.deleting or request.fleeting or request.reservation):
                 missing = [task for task in request.tasks if not tries[request.id, task]]
                 hold("accounting", not missing, f"{request.name}: no record of tasks {missing}")
+
+    def _slaves(self, records: list[AccountingRecord]) -> None:
+        """Each slave task has a record, unless a host of its job was lost: the job may have ended without the slave task."""
+        places = {(key[:3], host) for key, host in self.begun.items()}
+        broken = {attempt for attempt, host in places if host in self.lost_hosts}
+        slaves = [key for key in self.begun if isinstance(key, SlaveKey) and key[:3] not in broken]
+        begun = Counter((key.job, key.task, key.number) for key in slaves)
+        recorded = Counter(
+            (int(each.job_number), int(each.task_number) or 1, int(each.pe_taskid.partition(".")[0]))
+            for each in records
+            if each.pe_taskid != "NONE"
+        )
+        hold("slaves", begun <= recorded, f"no record of slave tasks {begun - recorded}")

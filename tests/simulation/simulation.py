@@ -233,6 +233,7 @@ class Simulation:
         host = self._any_host()
         if host.on:
             self.faults["power failed"] += 1
+            self.rules.lost_hosts.add(host.name)
             host.power_off()
             self._later(LOSS_IS_SEEN_S, lambda: self._lose(host))
             self._later(self.dice.choice((0.5, 3.0, 8.0)), lambda: None if host.on else host.power_on())
@@ -240,6 +241,7 @@ class Simulation:
     def cut_host(self) -> None:
         host = self._any_host()
         self.faults["host cut off"] += 1
+        self.rules.lost_hosts.add(host.name)
         self.network.cut.add(host.name)
         self._later(LOSS_IS_SEEN_S, lambda: self._lose(host))
         self._later(self.dice.choice((0.5, 4.0, 9.0)), lambda: self.network.cut.discard(host.name))

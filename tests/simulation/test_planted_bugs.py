@@ -18,6 +18,7 @@ from daemons.qmaster import effects
 from daemons.qmaster.decide.hosts import reports
 from daemons.qmaster.decide.hosts.orphans import Standing, find_standing
 from daemons.qmaster.master import Master
+from daemons.qmaster.rules import task_ends
 from daemons.qmaster.serve.hosts import batches
 from daemons.qmaster.serve.hosts.dispatch import Dispatcher
 from daemons.qmaster.serve.hosts.report_sequencer import ReportSequencer
@@ -153,6 +154,7 @@ def sound() -> None:
         pytest.param(_puts(IdempotentRequest, "answer", None), "doubled", 0, id="a request that comes again is done again"),
         pytest.param(_forgets_an_account, "lost|accounting", 0, id="a record is not written"),
         pytest.param(_puts(FollowedFile, "_last_row", lambda self: 0), "file", 0, id="the file has a record twice"),
+        pytest.param(_puts(task_ends, "is_lost", lambda host, *_: not host.up), "slaves", 0, id="a new master waits for no host"),
         pytest.param(_ignores_holds, "hold", 0, id="holds are ignored"),
         pytest.param(_ignores_dependencies, "order", 0, id="dependencies are ignored"),
         pytest.param(_puts(dispatch, "task_limit", lambda *_: 0), "concurrency", 0, id="-tc is ignored"),
