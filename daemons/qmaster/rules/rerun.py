@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.rules.ends import ended_without_host, requeued_without_host
+from daemons.qmaster.rules.lost_hosts import is_lost
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
@@ -50,7 +51,7 @@ def tasks_of_lost_hosts(state: State, world: World) -> Decision:
     """
     decision = Decision()
     for host in state.hosts.values():
-        if host.up or not state.tasks_on.get(host.name):
+        if not state.tasks_on.get(host.name) or not is_lost(host, world.now, world.started):
             continue
         limit = state.configuration(host.name).reschedule_unknown_s
         if limit and world.now - max(host.lost_at, world.started) >= limit:

@@ -45,19 +45,21 @@ def test_a_rerunnable_task_of_a_lost_host_runs_elsewhere(lossy: Cell) -> None:
     assert lossy.state.task(job, 1).status == "running"
 
 
-@pytest.mark.statement("SO-48", "QM-5", "RL-11")
-@pytest.mark.parametrize("what", ["qdel -f", "qdel", "qmod -f -rj", "h_rt"])
+@pytest.mark.statement("SO-48", "QM-5", "RL-11", "EX-11")
+@pytest.mark.parametrize("what", ["qdel -f", "qdel", "qmod -f -rj", "h_rt", "reschedule_unknown"])
 def test_a_new_qmaster_gives_up_no_task_before_its_host_had_time_to_return(cell: Cell, what: str) -> None:
     parameters = {"qdel": "ENABLE_FORCED_QDEL_IF_UNKNOWN", "h_rt": "ENABLE_ENFORCE_MASTER_LIMIT=true"}
     cell.configure("configuration", "global", qmaster_params=parameters.get(what, "ENABLE_FORCED_QDEL"))
-    job, host = running(cell, rerun=True, hard=["h_rt=600"])
+    if what == "reschedule_unknown":
+        cell.configure("configuration", "global", reschedule_unknown="0:0:5")
+    job, _ = running(cell, rerun=True, hard=["h_rt=600"])
     cell.now += 700 if what == "h_rt" else 1
     cell.restart()
 
     def given_up() -> bool:
         if what == "qmod -f -rj":
             cell.admin("change_states", action="reschedule", what="job", targets=[str(job)], force=True)
-        elif what != "h_rt":
+        elif what.startswith("qdel"):
             cell.ask("delete_jobs", targets=[str(job)], force=what == "qdel -f")
         task = cell.state.task(job, 1)
         return task is None or task.status == "pending"
