@@ -301,6 +301,15 @@ class TestbedCell:
         done = self.on(host, "gridengine", "start")
         assert done.returncode == 0, done.stderr
 
+    def until_empty(self) -> None:
+        """Wait until no job is left; a qstat that fails does not say so."""
+
+        def is_empty() -> bool:
+            done = self.on(self.master, "qstat", "-u", "*")
+            return done.returncode == 0 and done.stdout == ""
+
+        eventually("no job is left", is_empty)
+
     def restore(self) -> None:
         """Bring everything back that a failed test may have left broken: one failure must not look like ten."""
         if hosts_ready(self.on(self.master, "qstat", "-f").stdout) >= set(self.hosts):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import BIN, GATE, DemoCell, TestbedCell, eventually, running_cells
+from tests.integration.cells import BIN, GATE, DemoCell, TestbedCell, running_cells
 from tests.needs import need_testbed
 from tools.launchers import write_launchers
 
@@ -82,7 +82,7 @@ def gate(testbed_cell: TestbedCell) -> Iterator[str]:
     GATE.unlink(missing_ok=True)
     yield f"while [ ! -e {GATE} ]; do sleep 0.5; done; exit 5"
     GATE.touch()
-    eventually("no job is left", lambda: testbed_cell.on(testbed_cell.master, "qstat", "-u", "*").stdout == "")
+    testbed_cell.until_empty()
     GATE.unlink()
 
 

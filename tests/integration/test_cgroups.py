@@ -39,7 +39,7 @@ def test_a_job_beyond_its_memory_is_killed_with_the_figures_and_its_neighbour_is
     assert reason in testbed_cell.as_user("alice", "tm", "qexplain", "-story", hungry).stdout
     assert f" {neighbour} " in f" {testbed_cell.on('tm', 'qstat', '-u', 'alice').stdout} "
     testbed_cell.on("tm", "qdel", neighbour)
-    eventually("it is gone", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")
+    testbed_cell.until_empty()
     short = submit(testbed_cell, *place, size=32, seconds=0)
     eventually("it has ended", lambda: record(testbed_cell, short))
     assert 32 < float(record(testbed_cell, short)["maxvmem"].removesuffix("MB")) < 64

@@ -80,7 +80,7 @@ def busy(testbed_cell: TestbedCell) -> Iterator[TestbedCell]:
             cell.on(cell.master, "qdel", "-u", "alice")
             session.kill()
             session.communicate()
-            eventually("no job is left", lambda: cell.on(cell.master, "qstat", "-u", "*").stdout == "")
+            cell.until_empty()
 
 
 def test_another_user_reads_and_writes_nothing_but_what_is_listed_here(busy: TestbedCell) -> None:

@@ -53,7 +53,7 @@ def work(testbed_cell: TestbedCell) -> Iterator[Path]:
             assert testbed_cell.on("tm", "qconf", *command).returncode == 0
         yield directory
         testbed_cell.on("tm", "qdel", "-u", "alice")
-        eventually("no job is left", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")
+        testbed_cell.until_empty()
         for command in (("-dattr", "queue", "pe_list", "tight", "all.q"), ("-dp", "tight")):
             assert testbed_cell.on("tm", "qconf", *command).returncode == 0
 

@@ -58,4 +58,4 @@ def test_calls_on_a_lost_host_are_named(testbed_cell: TestbedCell, work: Path) -
     finally:
         testbed_cell.power("mend", "t3")
     assert (output.decode().splitlines(), errors) == (["['LostHost', 't2']", "{'t3'} True True"], b"")
-    eventually("no job is left", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")
+    testbed_cell.until_empty()
