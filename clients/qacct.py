@@ -159,7 +159,9 @@ def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
 def _show_records(fields: "Fields", source_records: "Iterator[AccountingRecord]") -> int:
     """-j: print the records; jobs without a record are reported on stderr."""
     seen: set[str] = set()
-    used = Sums([])
+    from clients.render import accounting as render
+
+    used = Sums(render.group_by(fields))
     records = _note_records(source_records, seen, used)
     if "json" in fields:
         from clients.render import json_records
@@ -170,11 +172,9 @@ def _show_records(fields: "Fields", source_records: "Iterator[AccountingRecord]"
 
         _print_csv(json_records.accounting_titles(), map(json_records.accounting_fields, records))
     else:
-        from clients.render.accounting import full_record, totals
-
-        program.show(map(full_record, records))
+        program.show(map(render.full_record, records))
         if not fields["job"]:
-            program.show(totals(used, {}))
+            program.show(render.totals(used, fields))
     sys.stdout.flush()
     return _report_missing(fields, seen)
 

@@ -62,14 +62,11 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     if full:
         body["queues"] = {"select": select, "explain": fields.get("explain", ""), "resources": fields.get("resources")}
         body["queues"]["load"] = os.environ.get("SGE_LOAD_AVG", "")
-    elif select:
-        # the exit status depends on whether the criteria select an instance
-        body["queues"] = {"select": select}
     if "dump_jobs" in fields or "dump_queues" in fields:
         return _dump(program.read("status", body), fields)
     # the rows come while they are printed: ten thousand jobs cost this process and the qmaster no memory
     data, further = program.read_lines("job_list", body)
-    if "queues" in fields and not data["queues"]:
+    if not data.get("queues") and _matches_no_instance(fields):
         return 1
     if "when" in fields:
         from clients.expected_starts import with_expected_starts
@@ -78,6 +75,13 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     output = output_of(fields)
     output.write(output.job_list(data, further, fields, full))
     return 0
+
+
+def _matches_no_instance(fields: "Fields") -> bool:
+    """Whether -q names no queue instance, which is an error; instances that other options exclude are none (O)."""
+    if "queues" not in fields:
+        return False
+    return not program.read("status", {"queues": {"select": {"queues": fields["queues"]}}})["queues"]
 
 
 def _dump(data: "Fields", fields: "Fields") -> int:
@@ -91,7 +95,7 @@ def _dump(data: "Fields", fields: "Fields") -> int:
 
 def _cluster_queues(fields: "Fields") -> int:
     data = program.read("status", {"cluster_queues": {"select": instance_selection(fields)}})
-    if "queues" in fields and not data["cluster_queues"]:
+    if not data["cluster_queues"] and _matches_no_instance(fields):
         return 1
     output = output_of(fields)
     output.write(output.cluster_queues(data["cluster_queues"], fields))

@@ -121,10 +121,10 @@ _GROUPS = (
     ("owner", "OWNER", "owner", False),
     ("project", "PROJECT", "project", False),
     ("department", "DEPARTMENT", "department", False),
-    ("account", "ACCOUNT", "account", False),
     ("pe", "PE", "granted_pe", False),
     ("slots", "SLOTS", "slots", True),
     ("ar", "AR", "arid", True),
+    ("account", "ACCOUNT", "account", False),
 )
 #: of SUMMED, with their units
 _SUM_NAMES = ("wallclock_s", "utime_s", "stime_s", "cpu_s", "mem_gb_s", "io_gb", "iow_s")

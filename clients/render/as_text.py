@@ -77,10 +77,10 @@ def _job_list(running: "list[Any]", further: "Phases", table: JobTable, fields: 
 
 
 def cluster_queues(rows: "list[Fields]", fields: "Fields") -> "Iterator[str]":
-    """qstat -g c; no output without queues."""
+    """qstat -g c."""
     from clients.render.instances import cluster_queue_format
 
-    return cluster_queue_format(rows, "ext" in fields) if rows else iter(())
+    return cluster_queue_format(rows, "ext" in fields)
 
 
 def job_details(data: "Fields", fields: "Fields") -> "Iterator[str]":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _HEADER = "qtype resv/used/tot. load_avg arch          states\n"
 _TITLES = {
     "pending": " - PENDING JOBS" * 5,
-    "finished": " - FINISHED JOBS" * 4 + " -",
+    "finished": " --  FINISHED JOBS" + "  -  FINISHED JOBS" * 3 + "  --  ",
     "inconsistent": " - ERROR JOBS" * 5,
 }
 _STATES = "sASCuadDcoE"

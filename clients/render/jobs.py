@@ -21,6 +21,7 @@ _NO_TASK = " " * 7
 #: blanks before the queue on lines of further slots of a task
 _SAME_JOB = " " * 66
 _USAGE_COLUMNS = "cpu        mem     io      tckts ovrts otckt ftckt stckt share "
+_ENDED_USAGE = " " * 27 + "   NA " * 6
 _TASK_COLUMNS = "task-ID state cpu        mem     io      stat failed "
 
 
@@ -182,7 +183,7 @@ class JobTable:
         if self.ext:
             # the usage of a task is known for its master's instance alone
             usage = details["usage"] if grants and grants[0][0] == instance else None
-            text += self._usage(details, bool(grants), usage)
+            text += self._usage(details, bool(grants), usage) if state_codes != "z" else _ENDED_USAGE
         text += f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
         text += f"{slots:<6} " if self.slot_lines else f"{slots} "
         return f"{text}{tasks or _NO_TASK:<{7 if tail else 0}}{tail}\n"

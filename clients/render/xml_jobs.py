@@ -149,7 +149,7 @@ def _job(
             elements.append((f"{name}_start_time", iso_date(details["when"][name])))
     if urg and details["deadline"]:
         elements.append(("JB_deadline", iso_date(details["deadline"])))
-    if ext:
+    if ext and state != "zombie":
         elements += _tickets(details)
     elements += [(key, value) for key, value in (("queue_name", queue), ("master", master)) if value is not None]
     elements.append(("slots", slots))

@@ -36,8 +36,8 @@ def check_not_empty(values: Values) -> None:
 
 
 def optional_names(target: Target, field: str, values: Values) -> None:
-    """Names divided by commas or blanks; several options add up. Without names the list is empty, which means all."""
-    target.setdefault(field, []).extend(_names(values))
+    """Names divided by commas or blanks; the last option counts. Without names the list is empty, which means all."""
+    target[field] = _names(values)
 
 
 def names(target: Target, field: str, values: Values) -> None:
@@ -49,7 +49,7 @@ def items(target: Target, field: str, values: Values) -> None:
     """At least one request; several options add up (-l)."""
     from gridengine.syntax.request_list import split_requests  # late: few commands have -l
 
-    target.setdefault(field, []).extend(_require_items(split_requests(values[0]), values))
+    target.setdefault(field, []).extend(_require_items(split_requests(",".join(values)), values))
 
 
 def _names(values: Values) -> list[str]:
@@ -66,9 +66,9 @@ def codes(allowed: str, noun: str) -> "Callable[[Target, str, Values], None]":
     """A fold for one-letter codes out of `allowed`; commas may divide them; several options add up."""
 
     def fold(target: Target, field: str, values: Values) -> None:
-        given = values[0].replace(",", "")
+        given = "".join(values).replace(",", "")
         if not given or any(code not in allowed for code in given):
-            raise InvalidValueError(f'"{values[0]}" is no {noun}, letters of {allowed} are expected')
+            raise InvalidValueError(f'"{" ".join(values)}" is no {noun}, letters of {allowed} are expected')
         target[field] = str(target.get(field, "")) + given
 
     return fold

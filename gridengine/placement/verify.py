@@ -163,10 +163,9 @@ def verify(
 def verification(
     state: State, job: Job, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC
 ) -> tuple[bool, list[str]]:
-    """Whether a suitable instance exists, and the lines to print for -w v or p, the verdict last."""
+    """Whether a suitable instance exists, and the lines to print for -w v or p: the reasons if there is none, and the verdict."""
     granted, reasons = verify(state, job, assume_empty, now, zone)
-    lines = [f"Job {job.id} {reason.text}" for reason in reasons]
-    return bool(granted), [*lines, FOUND if granted else NOT_FOUND]
+    return bool(granted), [FOUND] if granted else [*(f"Job {job.id} {reason.text}" for reason in reasons), NOT_FOUND]
 
 
 def explain(state: State, job: Job, now: float, zone: tzinfo = UTC) -> list[Reason]:

@@ -100,9 +100,9 @@ def instance_state_codes(state: State, instance: QueueInstance, alarm: bool = Fa
         + "D" * instance.calendar_disabled
         + "d" * (instance.disabled or (host is not None and host.drained is not None))
         + "u" * (host is None or not host.up)
-        + "s" * instance.suspended
         + "E" * bool(instance.errors)
         + "S" * instance.subordinated
+        + "s" * instance.suspended
         + "c" * (instance.name in state.ambiguous)
         + "o" * instance.orphaned
         + "P" * instance.preempted

@@ -369,5 +369,5 @@ def parse_slot_ranges(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def format_slot_ranges(pairs: Iterable[tuple[int, int]]) -> str:
-    """`2,4-8`: as `qstat -j` prints the range of a parallel job."""
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in pairs)
+    """`2,4,5,7-9`: as `qstat -j` prints the range of a parallel job; two counts are listed."""
+    return ",".join(f"{low}-{high}" if high - low > 1 else ",".join(map(str, range(low, high + 1))) for low, high in pairs)

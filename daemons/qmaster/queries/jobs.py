@@ -33,6 +33,7 @@ Row = list[object]
 #: rows in one line of a `job_list`: few enough for the memory of a client, enough to make the cost of a line negligible
 ROWS_A_LINE = 500
 _NO_PRIORITY = (0.0, 0.0, 0.0, 0.0)
+_URGENCIES = ("urgency", "rrcontr", "wtcontr", "dlcontr")
 #: states of -s that select pending tasks by the reason of their wait, even beside `p`
 _HELD = frozenset(("hu", "ho", "hs", "hd", "hj", "ha"))
 _HOLDS = {"hu": Hold.USER, "ho": Hold.OPERATOR, "hs": Hold.SYSTEM}
@@ -71,7 +72,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     pending.sort(key=_pending_order(state))
     finished: list[Row] = []
     if "z" in states:
-        finished = [finished_row(job) for job in state.finished if is_selected(job.owner, "")]
+        finished = [_finished_row(listing, job, details) for job in state.finished if is_selected(job.owner, "")]
     inconsistent = [row for row in running if not is_placed(state, row)]
     if inconsistent:
         running = [row for row in running if is_placed(state, row)]
@@ -116,7 +117,7 @@ def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, fl
     """Urgency of a job and its contributions; 0.0 for a job that the scheduler ignores. Source: CX-67, O."""
     state = listing.state
     if state.priorities.get(job.id, _NO_PRIORITY) == _NO_PRIORITY:
-        return {"urgency": 0.0, "rrcontr": 0.0, "wtcontr": 0.0, "dlcontr": 0.0}
+        return dict.fromkeys(_URGENCIES, 0.0)
     request = listing.request(job)
     found = {
         "rrcontr": resource_urgency(state, request, slots if job.runs else None),
@@ -204,6 +205,15 @@ def finished_row(job: FinishedJob) -> Row:
     return [job.id, job.priority, job.name, job.owner, "z", job.submit_time, [], job.slots, job.tasks]
 
 
+def _finished_row(listing: Listing, ended: FinishedJob, details: Sequence[str]) -> Row:
+    """The row of a job that has ended, with its details. Only the last ended jobs still have requests; none has a share."""
+    row = finished_row(ended)
+    if not details:
+        return row
+    job = ended.job or Job(ended.id, ended.name, ended.owner, 0, "", 0, ended.submit_time)
+    return [*row, dict.fromkeys(_URGENCIES, 0.0) | _details(listing, job, details)]
+
+
 def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | None = None) -> dict[str, object]:
     """Additional columns of -ext, -urg, -pri (`shares`) and of -r (`requests`)."""
     state = listing.state
@@ -255,7 +265,8 @@ def _hard_requests(listing: Listing, job: Job, task: Task | None) -> list[list[o
     """[name, value, contribution to the urgency] of each request of -l; computed once for jobs with equal requests."""
     if not job.hard:
         return []
-    if job.error:  # these requests may be the cause: show them as they were given
+    # the requests may be the cause of the error, the attributes of an ended job may be gone: show them as they were given
+    if job.error or job.id not in listing.state.jobs:
         return [[name, value, 0.0] for name, value in job.hard.items()]
     slots = task.slots if task is not None and task.slots else 1
     if job.pe_range and slots == 1:

@@ -21,7 +21,6 @@ from gridengine.placement.match import static_refusal, suits
 from gridengine.placement.obstacles import alarm, suspend_alarm
 from gridengine.placement.placement_request import CategoryKey, Request, category_key
 from gridengine.placement.resources import host_available
-from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text
 from gridengine.protocols.gdi.requests import Caller
 from gridengine.state.bookings import holders_at
@@ -36,6 +35,8 @@ from gridengine.syntax.wildcard import Matcher, compile_expression
 
 Body = dict[str, Any]
 """Selection of instances, all optional: `queues` expressions, `requests` (-l), `pe`, `access` users, `states` codes."""
+_EXPRESSION = frozenset("*?[|&!")
+"""Characters that make a name an expression."""
 _NUMBERS = frozenset(("INT", "DOUBLE", "TIME", "MEMORY", "RSMAP"))
 
 
@@ -115,7 +116,7 @@ class Listing:
             found = [i for i in found if any(match(pe) for match in matchers for pe in self._pes(i))]
         if body.get("access"):
             sets = [sets_of_user(self.state, user) for user in body["access"]]
-            found = [i for i in found if any(self._admits(i, each) for each in sets)]
+            found = [i for i in found if all(self._admits(i, each) for each in sets)]
         if body.get("requests"):
             demands = self.demands(body["requests"])
             empty = Ledger(self.state, empty=True)
@@ -176,27 +177,34 @@ class Listing:
             entry = self.config_snapshot.entry(name)
             if entry is None:
                 raise InvalidValueError(f'unknown resource "{name}"')
-            text = self.host(text) if entry.name == "hostname" else text
+            text = self._requested_host(text) if entry.name == "hostname" else text
             demand = Demand(entry, "1" if text == "TRUE" and entry.type in _NUMBERS else text)
             if entry.is_consumable and demand.amount < 0:
                 raise InvalidValueError(f'"{name}" is consumable, {text} is not an amount of it')
             demands.append(demand)
         return demands
 
+    def _requested_host(self, text: str) -> str:
+        """The unique name of a host, or an expression of names. Raises InvalidValueError for a host that nobody knows (O)."""
+        name = self.host(text)
+        if name not in self.state.exec_hosts and self._resolve(text) is None and _EXPRESSION.isdisjoint(text):
+            raise InvalidValueError(f'unknown host "{text}"')
+        return name
+
     def _offers(self, empty: Ledger, instance: QueueInstance, demand: Demand) -> bool:
         """Whether each level with the attribute satisfies the demand, as for a job that requests it."""
         return instance.name in self.state.configs and suits(self.config_snapshot, empty, demand, instance)
 
     def hosts_offering(self, hosts: Iterable[str], requests: list[str]) -> list[str]:
-        """The hosts that satisfy all requests by their fixed resources (QH-4)."""
+        """The hosts that satisfy all requests now, by name, load and free amounts (QH-4, O)."""
         demands = self.demands(requests)
-        empty = Ledger(self.state, empty=True)
-        found = []
-        for host in hosts:
-            offers = [(demand, host_available(self.config_snapshot, empty, host, demand.name)) for demand in demands]
-            if all(offer is not None and demand.accepts(offer.value) for demand, offer in offers):
-                found.append(host)
-        return found
+        return [host for host in hosts if all(self._host_offers(host, demand) for demand in demands)]
+
+    def _host_offers(self, host: str, demand: Demand) -> bool:
+        if demand.name == "hostname":
+            return demand.accepts(host)
+        offer = host_available(self.config_snapshot, self.ledger, host, demand.name)
+        return offer is not None and demand.accepts(offer.value)
 
     def could_run(self, jobs: Iterable[Job], instances: list[QueueInstance]) -> set[int]:
         """Ids of the jobs that might run in the instances as configured, regardless of present load and usage (ST-21)."""
@@ -214,16 +222,16 @@ class Listing:
         return found
 
     def _fits(self, empty: Ledger, request: Request, instances: list[QueueInstance]) -> bool:
-        """Whether the instances could hold the request if all of them were free."""
-        suitable = (i.name for i in instances if static_refusal(self.config_snapshot, empty, request, i.name) is None)
-        if not request.parallel:
-            return next(suitable, None) is not None
-        return bool(place_parallel(self.config_snapshot, empty, request, Candidates.of(list(suitable)))[0])
+        """Whether an instance could hold a part of the request if it were free. The number of slots does not count (O)."""
+        return any(static_refusal(self.config_snapshot, empty, request, i.name) is None for i in instances)
 
 
 def sets_of_user(state: State, user: str) -> frozenset[str]:
-    """Access lists of a user by name alone; entries by group do not count."""
-    return user_sets_of(state, user, "")
+    """Access lists of a user by name alone, or of each user whom a pattern matches; entries by group do not count."""
+    if _EXPRESSION.isdisjoint(user):
+        return user_sets_of(state, user, "")
+    matches = compile_expression(user)
+    return frozenset(name for name in state.usersets if any(map(matches, state.usersets[name].entries)))
 
 
 def user_filter(state: State, body: Body, caller: Caller):  # type: ignore[no-untyped-def]
@@ -231,7 +239,7 @@ def user_filter(state: State, body: Body, caller: Caller):  # type: ignore[no-un
     users = [caller.user if user == "$user" else user for user in body.get("users") or (caller.user,)]
     if "*" in users:
         return lambda owner, group: True
-    plain = frozenset(user for user in users if not any(character in user for character in "@*?[|&!"))
+    plain = frozenset(user for user in users if _EXPRESSION.isdisjoint(user) and "@" not in user)
     groups = [user[1:] for user in users if user.startswith("@")]
     patterns = [compile_expression(user) for user in users if user not in plain and not user.startswith("@")]
     entries = {name for g in groups if g in state.usersets for name in state.usersets[g].entries}

@@ -58,7 +58,12 @@ def test_resources_and_selection_of_hosts(hosts: Shell) -> None:
     assert "Resource" not in hosts("qhost -F").out
     assert hosts("qhost -q -F arch,num_proc -h h1").lines[4:6] == [f"{title}hl:arch=lx-amd64", "   hl:num_proc=2.000000"]
     assert hosts("qhost -l arch=lx-amd64").out == HEADER + H1 + UNKNOWN.format(2) + UNKNOWN.format(3)
-    assert hosts("qhost -l load_avg=9").out == ""
+    assert hosts("qhost -l load_avg=9").out == HEADER + H1
+    assert hosts("qhost -l load_avg=0.001").out == ""
+    assert hosts("qhost -l h=h1").out == HEADER + H1
+    assert hosts("qhost -l h=h1,arch=nosuch").out == ""
+    unknown = hosts("qhost -l h=nosuch")
+    assert (unknown.out, unknown.status) == ("", 1) and 'unknown host "nosuch"' in unknown.err
     assert len(hosts("qhost -ncb").lines[1]) == 79
     nothing = hosts("qhost -l arch=nosuch")
     assert (nothing.out, nothing.err, nothing.status) == ("", "", 0)
@@ -74,7 +79,8 @@ def test_jobs_of_users_at_hosts(hosts: Shell, cell: Cell) -> None:
     assert hosts("qhost -u alice").out == hosts("qhost -j").out != hosts("qhost").out
     assert hosts("qhost -u bob").out == hosts("qhost").out
     cell.configure("exec_host", "global", complex_values="slots=7")
-    assert hosts("qhost -l slots=7 -h h1").out == HEADER + GLOBAL + H1
+    assert hosts("qhost -l slots=6 -h h1").out == HEADER + GLOBAL + H1
+    assert hosts("qhost -l slots=7 -h h1").out == "", "a slot is in use"
 
 
 @pytest.mark.statement("QH-4")

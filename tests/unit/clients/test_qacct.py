@@ -328,6 +328,14 @@ def test_counts_are_whole_numbers_and_bare_j_ends_with_totals(shell: Shell, file
     assert "Total System" not in shell(f"qacct -f {file} -j '*'").out
 
 
+@pytest.mark.statement("QA-1", "QA-7")
+def test_the_totals_after_records_have_the_groups_of_the_options(shell: Shell, file: Path) -> None:
+    file.write_text(line(record(owner="alice", granted_pe="mpi")) + "\n")
+    outcome = shell(f"qacct -f {file} -o -A -pe mpi -j")
+    assert outcome.lines[-3].split()[:3] == ["OWNER", "PE", "ACCOUNT"], "the account comes last"
+    assert outcome.lines[-1].split()[:2] == ["alice", "mpi"]
+
+
 @pytest.mark.statement("QA-5")
 @pytest.mark.parametrize("arguments", ["", "-j", "-j 7", "-o", "-j -csv", "-o -json"])
 def test_without_the_qmaster_the_file_of_the_cell_is_read(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from xml.etree.ElementTree import fromstring
 
 import pytest
+from msgspec import structs
 
 from gridengine.protocols.delivery import UsageReport
 from gridengine.state.jobs import Grant, Usage
@@ -33,12 +35,13 @@ def test_an_instance_with_jobs_of_others_is_not_empty(shell: Shell, cell: Cell) 
 
 
 @pytest.mark.statement("ST-21")
-def test_a_parallel_job_that_is_too_large_for_the_instances_could_not_run_there(shell: Shell) -> None:
+def test_instances_could_run_parts_of_a_parallel_job_of_any_size(shell: Shell) -> None:
     shell("qsub -h -b y -N small -pe mpi 4 sleep 9")
     shell("qsub -h -b y -N large -pe mpi 5-9 sleep 9")
+    shell("qsub -h -w n -b y -N elsewhere -pe mpi 500 -q all.q@h2 sleep 9")
     names = [line.split()[2] for line in shell("qstat -q all.q@h1").lines[2:]]
-    assert names == ["small"]
-    assert len(shell("qstat -q all.q").lines) == 4
+    assert names == ["small", "large"]
+    assert len(shell("qstat -q all.q").lines) == 5
 
 
 @pytest.mark.statement("ST-23")
@@ -85,6 +88,34 @@ def test_finished_jobs_with_their_slots_and_tasks(shell: Shell, cell: Cell) -> N
         ["arr", "alice", "z", "1", "1-5:2"],
         ["wide", "alice", "z", "3"],
     ]
+
+
+@pytest.mark.statement("ST-25", "ST-28")
+@pytest.mark.parametrize("kept", [True, False])
+def test_finished_jobs_with_further_columns(shell: Shell, cell: Cell, kept: bool) -> None:
+    """Also without the requests of the job, or without their attribute."""
+    cell.add("complex", "gone", **{**LICENCE, "shortcut": "gone"}, urgency="0")
+    shell("qsub -b y -N one -w n -h -l gone=1 true")
+    shell("qdel one")
+    cell.admin("config_delete", kind="complex", name="gone")
+    if not kept:
+        cell.state.finished[:] = [structs.replace(job, job=None) for job in cell.state.finished]
+    ext = shell("qstat -s z -ext").lines
+    blank = ext[0].index("cpu  ")
+    assert ext[2][:blank].split() == ["1", "0.00000", "0.00000", "one", "alice", "NA", "defaultdep", "z"]
+    assert ext[2][blank:].split() == ["NA"] * 6 + ["1"]
+    assert ext[2].index("NA", blank) == ext[0].rindex(" tckts") + 4, "below the tickets"
+    assert shell("qstat -s z -urg").lines[2].split()[2:7] == ["0.00000", "0", "0", "0", "0"]
+    assert shell("qstat -s z -pri").lines[2].split()[2:6] == ["0.00000", "0.00000", "0.00000", "0"]
+    assert [line.strip() for line in shell("qstat -s z -r").lines[3:5]] == [
+        "Full jobname:     one",
+        f"Hard Resources:   {'gone=1 (0.000000)' if kept else ''}".strip(),
+    ]
+    names = [element.tag for element in fromstring("\n".join(shell("qstat -s z -ext -xml").lines)).find("job_info/job_list")]
+    owner = "JB_name JB_owner JB_project JB_department".split()
+    assert names == ["JB_job_number", "JAT_prio", "JAT_ntix", *owner, "state", "JB_submission_time", "queue_name", "slots"]
+    shares = json.loads("\n".join(shell("qstat -s z -ext -json").lines))["jobs"][0]["shares"]
+    assert shares["normalized_tickets"] == shares["urgency"] == 0.0
 
 
 @pytest.mark.statement("ST-26", "ST-27")

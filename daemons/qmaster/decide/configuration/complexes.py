@@ -60,7 +60,7 @@ def complex_refusals(proposal: Proposal) -> Iterator[str]:
 def _job_with(state: State, name: str) -> int:
     """A job that requests a complex, or holds an amount of it; 0 if there is none."""
     for job in state.jobs.values():
-        held = any(name in task.resources for task in job.tasks.values())
+        held = any(name in task.resources for task in job.placed)
         if held or name in job.hard or name in job.soft:
             return job.id
     return 0
