@@ -23,9 +23,9 @@ _SLOT_WAIT_S, _SLOT_PAUSE_S = 5.0, 0.1
 
 
 def run_inherited(job: ReadSubmission) -> int:
-    """`qrsh -inherit HOST [COMMAND [ARGUMENT ...]]`; the exit status of the task. Raises OptionError."""
-    if not job.operands:
-        raise OptionError("-inherit: a host is expected, and a command for it")
+    """`qrsh -inherit HOST COMMAND [ARGUMENT ...]`; the exit status of the task. Raises OptionError."""
+    if len(job.operands) < 2:
+        raise OptionError("-inherit: a host is expected, and a command for it", exit_status=_FAILED)
     master, task_id = _this_job()
     host, *arguments = job.operands
     request = job.target.request
@@ -34,7 +34,7 @@ def run_inherited(job: ReadSubmission) -> int:
             "job_id": master,
             "task_id": task_id,
             "host": host,
-            "command": arguments[0] if arguments else "",
+            "command": arguments[0],
             "args": arguments[1:],
             "cwd": request.get("cwd", ""),
             "environment": request.get("environment", {}),

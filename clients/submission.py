@@ -21,6 +21,8 @@ from gridengine.options.submit_folds import Submission
 #: exit status when the script cannot be read, and when nothing comes from the standard input
 NO_SCRIPT = 14
 NO_INPUT = 4
+#: the operand for a script from the standard input
+STDIN = "-"
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -51,7 +53,10 @@ def read_submission(command: str, arguments: list[str], script_read: "bytes | No
     the caller has read it for lines of its own. Raises OptionError."""
     options = options_of(command, SUBMIT_OPTIONS)
     target = Submission(command, callers_environment(), _working_directory(), time.time())
-    given, operands = read_options(arguments, options)
+    # arguments behind -- are those of a script from the standard input
+    given, operands = read_options(arguments, options, dashes=(STDIN,) if command == "qsub" else ())
+    if operands == [STDIN] and arguments[-1] == "--":
+        raise OptionError("-- option must be followed by job arguments")
     command_line = with_option_files(given, options, _read)
     fold_sources(Submission(command, target.environment, target.cwd, target.now), [[command_line]])
     files = _request_file_settings(target.cwd, options)
@@ -68,6 +73,8 @@ def read_submission(command: str, arguments: list[str], script_read: "bytes | No
         raise OptionError(f"{names[0]}: it is for a task list, and -tasks is not given")
     # besides qsub only qrsh can send a script
     binary = last_values.get("-b", "n" if command == "qsub" else "y")[:1].lower() == "y"
+    if binary and operands[:1] == [STDIN]:
+        operands = operands[1:]
     script = None
     if not binary and "-help" not in last_values and (operands or command == "qsub"):
         script = _read_script(operands) if script_read is None else script_read
@@ -75,7 +82,8 @@ def read_submission(command: str, arguments: list[str], script_read: "bytes | No
             _hint_at_foreign_lines(script)
         prefix = last_values.get("-C", PREFIX)
         if prefix:
-            sources.append(script_settings(script, prefix, operands[0] if operands else "standard input", options))
+            name = operands[0] if operands and operands[0] != STDIN else "standard input"
+            sources.append(script_settings(script, prefix, name, options))
     fold_sources(target, [*sources, [command_line]])
     if script is not None and "-tasks" in last_values:
         from clients.task_list_script import with_runner
@@ -121,7 +129,7 @@ def _read(path: str) -> str:
 
 def _read_script(operands: list[str]) -> bytes:
     """The script named by the first operand, or the standard input for none and for `-`."""
-    if not operands or operands[0] == "-":
+    if not operands or operands[0] == STDIN:
         try:
             script: bytes = read_limited(sys.stdin.buffer, MAX_SCRIPT_SIZE)
         except OSError as error:
@@ -163,7 +171,7 @@ def submit_request(job: ReadSubmission, kind: str = "batch") -> "dict[str, Any]"
         request["binary"] = True
         request["script_file"] = job.operands[0]
     else:
-        request["script_file"] = job.operands[0] if job.operands and job.operands[0] != "-" else "STDIN"
+        request["script_file"] = job.operands[0] if job.operands and job.operands[0] != STDIN else "STDIN"
         try:
             request["script"] = job.script.decode()
         except UnicodeDecodeError:

@@ -256,7 +256,8 @@ class Control:
     def _exceeded(self, name: str, unit: str) -> str:
         limit = self._config.limits[name]
         assert limit is not None
-        return f"limit {name} of {unit == 'bytes' and _in_units(limit) or f'{limit} {unit}'} exceeded"
+        text = unit == "bytes" and _in_units(limit) or f"{limit if limit == int(limit) else round(limit, 1)} {unit}"
+        return f"limit {name} of {text} exceeded"
 
     def _suspend(self, now: float) -> list[Action]:
         if self.suspended or "stop" in self._deadlines:

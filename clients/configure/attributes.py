@@ -27,6 +27,9 @@ def change_by_file(verb: str, values: list[str]) -> int:
     changes = [(attribute, value) for attribute, value, _ in parse(program.file_text(path))]
     if not changes:
         raise InvalidValueError(f"{path} names no attribute")
+    names = [attribute for attribute, _ in changes]
+    if doubled := next((name for name in names if names.count(name) > 1), ""):
+        raise InvalidValueError(f'{path}: attribute "{doubled}" is given more than once')
     return _send(verb, kind, changes, instances)
 
 

@@ -20,7 +20,7 @@ size_t read_options(struct options table, struct strings tokens, struct settings
     size_t at = 0;
     while (at < tokens.count && tokens.items[at][0] == '-' && tokens.items[at][1]) {
         if (!strcmp(tokens.items[at], "--"))
-            return at + 1;
+            hand_over();
         const struct option *option = find(table, tokens.items[at++]);
         if ((size_t)option->count > tokens.count - at)
             hand_over();

@@ -116,10 +116,10 @@ def _requested(job: "Detail") -> "list[tuple[str, Any]]":
         ("version", job.get("version") or ""),
         ("oticket", job["override_tickets"] or ""),
         ("project", job["project"]),
+        ("ar_id", job["ar"] or ""),
         ("job-array tasks", "{}-{}:{}".format(*job["array"]) if job["array"] else ""),
         ("maximum concurrency", job["task_concurrency"] or ""),
         ("context", _pairs(job["context"].items())),
-        ("ar_id", job["ar"] or ""),
         *((field.label, job.get(field.name, "")) for field in LABELLED),
     ]
 

@@ -86,12 +86,14 @@ def read_options(
     ignored: dict[str, Option] | None = None,
     mixed: bool = False,
     operand: Option | None = None,
+    dashes: tuple[str, ...] = (),
 ) -> tuple[list[Setting], list[str]]:
     """Divide tokens into settings, in order, and operands.
 
     `ignored`: options of other commands, which are read and dropped (SB-5). `mixed`: options may follow operands;
     otherwise the first operand ends the options, so that a script keeps its own. `--` always ends them. `operand`: an
-    option without a name; each operand becomes a setting of it, and the returned operands are empty.
+    option without a name; each operand becomes a setting of it, and the returned operands are empty. `dashes`: operands in
+    place of `--`.
     Raises OptionError.
     """
     settings: list[Setting] = []
@@ -109,7 +111,7 @@ def read_options(
             position += 1
             continue
         if token == "--":
-            return settings, operands + tokens[position + 1 :]
+            return settings, [*operands, *dashes, *tokens[position + 1 :]]
         option = options.get(token)
         known = option or (ignored or {}).get(token)
         if known is None:

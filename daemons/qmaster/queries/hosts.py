@@ -52,6 +52,7 @@ def _host(listing: Listing, name: str, load_name: str, requested: list[str] | No
     values = [_typed_value(listing, shown, load.get(load_name if shown == "load_avg" else shown)) for shown in SHOWN]
     if load:
         values[0] = listing.architecture(name)
+        values[1] = listing.config_snapshot.host(name).fixed.get("num_proc", values[1])
     row: dict[str, Any] = {"name": name, "values": values}
     if requested is not None:
         chosen = {entry_name(listing, given) for given in requested}

@@ -72,6 +72,12 @@ def test_resources_and_selection_of_hosts(hosts: Shell) -> None:
     assert 'can\'t resolve hostname "nosuch"' in outcome.err
 
 
+@pytest.mark.statement("QH-1", "CX-30")
+def test_a_configured_number_of_processors_is_shown(hosts: Shell, cell: Cell) -> None:
+    cell.configure("exec_host", "h1", complex_values="num_proc=8")
+    assert hosts("qhost -h h1").lines[3].split()[2] == "8"
+
+
 @pytest.mark.statement("QH-3", "QH-4")
 def test_jobs_of_users_at_hosts(hosts: Shell, cell: Cell) -> None:
     hosts("qsub -b y -N mine sleep 9")

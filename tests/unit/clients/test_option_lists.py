@@ -79,3 +79,41 @@ def test_state_codes_of_an_instance_are_in_order(shell: Shell) -> None:
     shell.as_root("qmod -d all.q@h1")
     shell.as_root("qmod -s all.q@h1")
     assert shell("qstat -f -q all.q@h1").lines[2].split()[-1] == "ds"
+
+
+@pytest.mark.statement("QF-1", "QF-4")
+@pytest.mark.parametrize("attribute", ["hostlist", "pe_list", "projects", "complex_values"])
+def test_an_empty_value_empties_no_list(shell: Shell, cell: Cell, attribute: str) -> None:
+    """As of the unset variable of a script."""
+    before = dict(cell.state.kind("cluster_queue")["all.q"])
+    outcome = shell.as_root(f"qconf -rattr queue {attribute} '' all.q")
+    assert outcome.status == 1 and "a value is expected" in outcome.err
+    assert dict(cell.state.kind("cluster_queue")["all.q"]) == before
+
+
+@pytest.mark.statement("QF-5")
+def test_a_file_has_an_attribute_once(shell: Shell, cell: Cell) -> None:
+    (shell.cwd / "changes").write_text("slots 14\nslots 15\n")
+    outcome = shell.as_root("qconf -Mattr queue changes all.q")
+    assert outcome.status == 1 and 'attribute "slots" is given more than once' in outcome.err
+    assert cell.state.kind("cluster_queue")["all.q"]["slots"] == "4"
+
+
+@pytest.mark.statement("SO-14")
+@pytest.mark.parametrize("queue", ["all.q@h1", "*@h1", "@allhosts"])
+def test_a_request_for_a_queue_names_no_instance(shell: Shell, queue: str) -> None:
+    outcome = shell(f"qsub -b y -l q={queue} sleep 9")
+    assert outcome.status == 1 and "which -q takes" in outcome.err
+    assert shell("qsub -b y -l q=all.q sleep 9").status == 0
+
+
+@pytest.mark.statement("SB-1")
+def test_arguments_behind_dashes_are_those_of_a_script_from_the_standard_input(shell: Shell) -> None:
+    """As in 8.1.9; a program takes its name from there, too."""
+    assert '("STDIN")' in shell("qsub -- a -x b", stdin="echo $*\n").out
+    assert (shell.submitted["script"], shell.submitted["args"]) == ("echo $*\n", ["a", "-x", "b"])
+    assert "script_file:                STDIN" in shell("qsub -verify -- a", stdin="echo\n").out
+    refused = shell("qsub --", stdin="echo\n")
+    assert refused.status == 2 and "must be followed by job arguments" in refused.err
+    assert '("true")' in shell("qsub -b y -- true -x").out
+    assert shell.submitted["args"] == ["-x"]

@@ -71,6 +71,8 @@ def _apply_change(
 ) -> Attributes:
     """The attributes after one change; shortcuts of complexes in the value become full names first. Raises ConfigError."""
     kind = request.kind
+    if not value.strip() and request.verb != "delete":
+        raise ConfigError(kind, request.name, attribute, "a value is expected; NONE is an empty list")
     if kind == "resource_quota" and (part or attribute == "limit"):
         return change_limit(before, request.verb, attribute, value, part)
     if is_complex_list(kind, attribute) and not is_none(value):

@@ -220,6 +220,8 @@ def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, 
         entry = state.complexes[name]
         if not value and entry.type == "BOOL":
             value = "TRUE"
+        if name == "qname" and "@" in value:
+            raise RefusedError(f'denied: "-l {item}" names a queue instance or a host group, which -q takes')
         if fault := request_fault(entry, value, soft):
             raise RefusedError(f"denied: {fault}")
         resources[name] = value
