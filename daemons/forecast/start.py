@@ -143,7 +143,10 @@ class StartForecast:
 
     def _lasting(self, job: Job) -> list[str]:
         """Causes that no end of a job removes."""
-        return [cause.text for cause in causes_of_job(self.state, job, self._now) if cause.kind in _LASTING]
+        texts = [cause.text for cause in causes_of_job(self.state, job, self._now) if cause.kind in _LASTING]
+        if job.ar and not texts and not verify(self.state, job, True, self._now, self._zone)[0]:
+            texts = [f"it does not fit in advance reservation {job.ar}"]
+        return texts
 
     def _head(self, job: Job) -> dict[str, Any]:
         """The row of a job before the runs; with `texts` if no run is needed."""

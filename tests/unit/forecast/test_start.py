@@ -11,7 +11,10 @@ from daemons.forecast.calibration import LEAST, PART, Calibration, Remembered
 from daemons.forecast.run_times import EndedTask, RunTimes
 from daemons.forecast.start import StartForecast
 from gridengine.errors import InvalidValueError
+from gridengine.state.jobs import Grant
+from gridengine.state.machines.reservation import ReservationGranted, ReservationStarted
 from gridengine.state.parts import whole_state
+from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from gridengine.values.ranges import Ranges
 from tests.builders import NOW, Cluster
@@ -54,6 +57,19 @@ def test_the_range_is_from_the_usual_end_to_the_limit() -> None:
         "if no job ends before its limit: 2027-01-15 08:01:40",
         NEWS,
     ]
+
+
+def test_no_start_outside_of_a_reservation_is_expected() -> None:
+    cluster = Cluster(hosts=1, slots=4)
+    granted = [Grant("all.q@h1", 1)]
+    cluster.apply(ReservationGranted(AdvanceReservation(1, "alice", "users", NOW, NOW, NOW + 300, granted=granted)))
+    cluster.apply(ReservationStarted(1, NOW))
+    cluster.submit(ar=1, hard={"h_rt": "100"})
+    cluster.cycle()
+    found = start_of(cluster, cluster.submit(ar=1, pe="mpi", pe_range="2"))
+    assert (found["expected"], found["earliest"], found["latest"]) == (0, 0, 0)
+    assert found["texts"] == ["it does not start: it does not fit in advance reservation 1"]
+    assert start_of(cluster, cluster.submit(ar=1, hard={"h_rt": "100"}))["earliest"] == NOW + 30
 
 
 def test_without_history_there_is_the_limit_alone() -> None:
