@@ -111,7 +111,6 @@ def _job_details(fields: "Fields") -> int:
         return 0
     sys.stdout.flush()
     program.print_error("Following jobs do not exist: ")
-    for target in data["unknown"]:
-        program.print_error(target)
+    program.print_error(", ".join(map(str, data["unknown"])))
     program.print_end_hints(data["unknown"])
     return 0 if data["jobs"] else 1

@@ -51,6 +51,15 @@ class ReadSubmission:
 def read_submission(command: str, arguments: list[str], script_read: "bytes | None" = None) -> ReadSubmission:
     """All options of a submission, folded in their order (SB-3), its operands and script. `script_read`: the script, where
     the caller has read it for lines of its own. Raises OptionError."""
+    try:
+        return _read_submission(command, arguments, script_read)
+    except OptionError as error:
+        if command != "qsub":
+            error.exit_status = 1  # each other code is that of a command on the host (O)
+        raise
+
+
+def _read_submission(command: str, arguments: list[str], script_read: "bytes | None") -> ReadSubmission:
     options = options_of(command, SUBMIT_OPTIONS)
     target = Submission(command, callers_environment(), _working_directory(), time.time())
     # arguments behind -- are those of a script from the standard input

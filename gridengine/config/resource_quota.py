@@ -17,12 +17,12 @@ from gridengine.syntax.rqs import Rule, parse_rule
 
 def _description(text: str) -> str:
     """Any text, with or without quotation marks, as given. Source: O."""
-    normalised = " ".join(given(text).split())
+    normalised = " ".join(given(text.replace("\t", " ")).split())
     return "NONE" if is_none(normalised.strip('" ')) else normalised
 
 
 def _rules(text: str) -> list[Rule]:
-    rules = [parse_rule(given(line)) for line in text.split("\n")]
+    rules = [parse_rule(given(line)) for line in text.replace("\t", " ").split("\n")]
     names = [rule.name for rule in rules if rule.name]
     for name in names:
         if names.count(name) > 1:

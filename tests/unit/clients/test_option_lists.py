@@ -117,3 +117,19 @@ def test_arguments_behind_dashes_are_those_of_a_script_from_the_standard_input(s
     assert refused.status == 2 and "must be followed by job arguments" in refused.err
     assert '("true")' in shell("qsub -b y -- true -x").out
     assert shell.submitted["args"] == ["-x"]
+
+
+@pytest.mark.statement("RQ-1")
+def test_tabs_divide_the_parts_of_a_rule(shell: Shell, cell: Cell) -> None:
+    text = "{\nname\tfew\ndescription\ta\tb\nenabled\tTRUE\nlimit\tusers\talice\tqueues\tall.q\tto slots=2\n}\n"
+    (shell.cwd / "set").write_text(text)
+    assert shell.as_root("qconf -Arqs set").status == 0
+    kept = cell.state.kind("resource_quota")["few"]
+    assert (kept["description"], kept["limit"]) == ("a b", "users alice queues all.q to slots=2")
+
+
+@pytest.mark.statement("IA-1")
+@pytest.mark.parametrize(("command", "status"), [("qsub", 7), ("qrsh", 1), ("qlogin", 1), ("qsh", 1)])
+def test_a_wrong_value_has_no_code_that_a_command_on_a_host_may_have(shell: Shell, command: str, status: int) -> None:
+    outcome = shell(f"{command} -p abc")
+    assert outcome.status == status and 'invalid priority "abc"' in outcome.err

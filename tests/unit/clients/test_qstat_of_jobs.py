@@ -58,7 +58,7 @@ def test_everything_about_a_job(busy: Shell, cell: Cell) -> None:
 def test_unknown_jobs(busy: Shell) -> None:
     outcome = busy("qstat -j 1,99,zz*")
     assert "job_number:                 1" in outcome.lines
-    assert outcome.err == "Following jobs do not exist: \n99\nzz*\n"
+    assert outcome.err == "Following jobs do not exist: \n99, zz*\n"
     assert outcome.status == 0, "one of them is there"
     assert busy("qstat -j 99 zz*").status == 1
     assert busy("qstat -j 1 2").out == busy("qstat -j 1,2").out
