@@ -93,7 +93,7 @@ OBEYED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("set:N:renamed", {"name": "renamed"}),
     ("set:A:new account", {"account": "new account"}),
     ("set:p:-7", {"priority": -7}),
-    ("set:pe_name:smp set:pe_min:2 set:pe_max:3", {"pe": "smp", "pe_range": "2-3"}),
+    ("set:pe_name:smp set:pe_min:2 set:pe_max:3", {"pe": "smp", "pe_range": "2,3"}),
     ("set:q_hard:all.q", {"hard_queues": ("all.q",)}),
     ("env:A:x  y noenv:C", {"environment": {"A": "x  y", "SGE_O_HOST": "h"}, "environment_names": ("A",)}),
     ("set:CMDARGS:2 set:CMDARG0:5 set:CMDARG1:w  w", {"args": ("5", "w  w")}),

@@ -110,4 +110,4 @@ def test_queue_instances() -> None:
     instance.errors.append("prolog failed")
     cluster.state.ambiguous["all.q@h1"] = []
     cluster.state.hosts["h1"].up = False
-    assert instance_state_codes(cluster.state, instance, True, True) == "aACDdusESco"
+    assert instance_state_codes(cluster.state, instance, True, True) == "aACDduESsco"
