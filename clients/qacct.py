@@ -158,9 +158,9 @@ def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
 
 def _show_records(fields: "Fields", source_records: "Iterator[AccountingRecord]") -> int:
     """-j: print the records; jobs without a record are reported on stderr."""
-    seen: set[str] = set()
     from clients.render import accounting as render
 
+    seen: set[str] = set()
     used = Sums(render.group_by(fields))
     records = _note_records(source_records, seen, used)
     if "json" in fields:

@@ -78,7 +78,7 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
 
 
 def _matches_no_instance(fields: "Fields") -> bool:
-    """Whether -q names no queue instance, which is an error; instances that other options exclude are none (O)."""
+    """Whether -q names no queue instance, which is an error. An instance counts even if other options exclude it (O)."""
     if "queues" not in fields:
         return False
     return not program.read("status", {"queues": {"select": {"queues": fields["queues"]}}})["queues"]

@@ -46,7 +46,7 @@ def may_rerun(state: State, job: Job, task: Task, checkpoint: int = 0) -> bool:
 def tasks_of_lost_hosts(state: State, world: World) -> Decision:
     """Tasks of hosts that have been unknown for reschedule_unknown are pending again, if they may run again (EX-11).
 
-    A host cannot have been unknown to a qmaster for longer than this one runs. Other tasks stay, or are ended as failed with
+    A host cannot have been unknown for longer than the qmaster runs. Other tasks stay, or are ended as failed with
     ENABLE_RESCHEDULE_KILL. A host that returns gets the instruction to kill the processes that still run.
     """
     decision = Decision()

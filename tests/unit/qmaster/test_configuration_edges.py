@@ -8,6 +8,7 @@ import pytest
 
 from gridengine.config import KINDS
 from gridengine.protocols.delivery import Load
+from gridengine.usage.failed import RESCHEDULED
 from tests.harness import LOAD, Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, texts
 
@@ -88,6 +89,19 @@ def test_a_complex_is_in_use_by_hard_and_by_soft_requests(cell: Cell, requests: 
     job = cell.submit(**requests)
     refusal = f'denied: complex attribute "lic" is still referenced in job {job}'
     assert texts(cell.admin("config_delete", kind="complex", name="lic")) == [refusal]
+
+
+@pytest.mark.statement("CX-16")
+def test_a_complex_of_an_ended_attempt_can_be_removed(cell: Cell) -> None:
+    """The default of the attribute was taken while the task ran."""
+    _complex(cell, default="1")
+    attribute(cell, "modify", "exec_host", "global", "complex_values", "lic=9")
+    job = cell.submit()
+    cell.cycle()
+    cell.end(job, exit_status=99, failed=RESCHEDULED)
+    assert cell.state.task(job, 1).status == "pending"
+    attribute(cell, "replace", "exec_host", "global", "complex_values", "NONE")
+    assert cell.admin("config_delete", kind="complex", name="lic").status == 0
 
 
 @pytest.mark.statement("CX-16", "CX-17")

@@ -182,15 +182,21 @@ def test_a_dead_host_does_not_hold_the_job_and_has_nothing_left_when_it_returns(
     assert key not in wide.running and wide.state.hosts[other].abandoned == []
 
 
+def master_ended_under_a_new_qmaster(cell: Cell, job: int) -> tuple[str, tuple[int, ...]]:
+    """The host of a slave task, which has not reported to this qmaster yet, and the key of the slave task."""
+    master, other = hosts(cell, job)
+    key = started(cell, job, other)
+    cell.restart()
+    cell.running.pop((job, 1, 1))
+    cell.report(master, Ended((job, 1, 1), exit_status=7, end_time=cell.now))
+    cell.pass_time(RETURN_S - 1)
+    return other, key
+
+
 @pytest.mark.statement("TI-5", "AC-2")
 def test_a_new_qmaster_waits_for_the_hosts_of_slaves_to_return(wide: Cell, job: int) -> None:
     """The host of the master task is often the first that reports again."""
-    master, other = hosts(wide, job)
-    key = started(wide, job, other)
-    wide.restart()
-    wide.running.pop((job, 1, 1))
-    wide.report(master, Ended((job, 1, 1), exit_status=7, end_time=wide.now))
-    wide.pass_time(RETURN_S - 1)
+    other, key = master_ended_under_a_new_qmaster(wide, job)
     wide.report(other, *_everything_up(wide))
     ended(wide, key, exit_status=3)
     assert [(fields.exit_status, fields.pe_taskid) for fields in wide.records(job)] == [("3", f"1.{other}"), ("7", "NONE")]
@@ -198,12 +204,7 @@ def test_a_new_qmaster_waits_for_the_hosts_of_slaves_to_return(wide: Cell, job: 
 
 @pytest.mark.statement("TI-5", "QI-3")
 def test_a_host_that_does_not_return_to_a_new_qmaster_does_not_hold_the_job(wide: Cell, job: int) -> None:
-    master, other = hosts(wide, job)
-    key = started(wide, job, other)
-    wide.restart()
-    wide.running.pop((job, 1, 1))
-    wide.report(master, Ended((job, 1, 1), exit_status=7, end_time=wide.now))
-    wide.pass_time(RETURN_S - 1)
+    other, key = master_ended_under_a_new_qmaster(wide, job)
     assert job in wide.state.jobs
     wide.pass_time(1)
     assert job not in wide.state.jobs

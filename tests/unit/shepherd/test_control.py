@@ -111,6 +111,7 @@ def test_unknown_commands_are_noted() -> None:
     [
         ({"limits": {"h_rt": None, "s_rt": None}}, []),
         ({"limits": {"h_rt": 5}}, [(5, Kill("limit h_rt of 5 s exceeded"))]),
+        ({"limits": {"h_rt": 4.889342069625854}}, [(4.889342069625854, Kill("limit h_rt of 4.9 s exceeded"))]),
         ({"limits": {"h_rt": 5}, "notify_s": 2}, [(5, Signal(SIGUSR2)), (7, Kill("limit h_rt of 5 s exceeded"))]),
         (
             {"limits": {"s_rt": 5}, "queue_notify_s": 3},

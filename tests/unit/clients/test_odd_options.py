@@ -1,4 +1,4 @@
-"""Options of the listing commands with several arguments, and given more than once (O)."""
+"""Odd options and values, each compared with the real 8.1.9 (O)."""
 
 from __future__ import annotations
 
@@ -133,3 +133,28 @@ def test_tabs_divide_the_parts_of_a_rule(shell: Shell, cell: Cell) -> None:
 def test_a_wrong_value_has_no_code_that_a_command_on_a_host_may_have(shell: Shell, command: str, status: int) -> None:
     outcome = shell(f"{command} -p abc")
     assert outcome.status == status and 'invalid priority "abc"' in outcome.err
+
+
+@pytest.mark.statement("TI-1")
+@pytest.mark.parametrize("operands", ["", "h1"])
+def test_a_slave_task_needs_a_host_and_a_command(shell: Shell, operands: str) -> None:
+    outcome = shell(f"qrsh -inherit {operands}")
+    assert outcome.status == 1 and "a host is expected, and a command" in outcome.err
+    assert not shell.asked
+
+
+@pytest.mark.statement("ST-18")
+def test_the_reservation_of_a_job_is_shown_before_its_tasks(shell: Shell) -> None:
+    shell.as_root("qconf -au alice arusers")
+    shell("qrsub -d 3600 -l h=h1")
+    shell("qsub -h -b y -ar 1 -t 1-3 -ac a=b sleep 9")
+    labels = [line.partition(":")[0] for line in shell("qstat -j 1").lines]
+    assert labels.index("ar_id") < labels.index("job-array tasks") < labels.index("context")
+
+
+@pytest.mark.statement("ST-25")
+def test_the_title_of_finished_jobs_is_that_of_the_original(shell: Shell) -> None:
+    shell("qsub -h -b y -N gone true")
+    shell("qdel gone")
+    title = next(line for line in shell("qstat -f -s z").lines if "FINISHED" in line)
+    assert title == " --  FINISHED JOBS  -  FINISHED JOBS  -  FINISHED JOBS  -  FINISHED JOBS  --  "
